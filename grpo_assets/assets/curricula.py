@@ -1,0 +1,26 @@
+"""Curricula: the orders in which training prompts are visited."""
+
+from grpo_assets.assets.resources import artifact
+from grpo_assets.domain.curriculum import curriculum as order_of
+from grpo_assets.domain.fingerprints import fingerprint
+from grpo_assets.domain.lineage import Ref
+from grpo_assets.domain.schemas import CURRICULUM
+from grpo_assets.runtime.artifacts import Draft, Inputs
+from grpo_assets.runtime.project import Project
+from grpo_assets.runtime.store import write_table
+
+
+@artifact(group="curricula", reads=["prompt_statistics", "train_tasks"], kinds={"python", "parquet"})
+def curriculum(project: Project, key: str, inputs: Inputs, draft: Draft) -> None:
+    """One row a training prompt at its position in the visiting order; no prompt is dropped."""
+    settings = project.graph[Ref("curriculum", key)].settings
+    statistics = inputs.rows("prompt_statistics")
+    if [row["task_key"] for row in statistics] != [row["task_key"] for row in inputs.rows("train_tasks")]:
+        raise ValueError("the pilot's prompts are not the training prompts in their original order")
+    rows = order_of(statistics, settings["mode"], settings["group_size"], settings.get("seed", 0))
+    write_table(draft.folder / "curriculum.parquet", rows, CURRICULUM)
+    draft.facts = {
+        "rows": len(rows),
+        "order_sha256": fingerprint([row["task_key"] for row in rows]),
+        "expected_informative_share": sum(row["p_informative"] for row in rows) / len(rows),
+    }

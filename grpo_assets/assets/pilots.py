@@ -1,0 +1,46 @@
+"""Pilots: what the base policy does on the training prompts, before anything is trained."""
+
+from grpo_assets.assets.resources import artifact
+from grpo_assets.domain.lineage import Ref
+from grpo_assets.domain.rewards import REWARDS, score
+from grpo_assets.domain.rollouts import prompt_statistics as statistics_of
+from grpo_assets.domain.rollouts import rollout_of
+from grpo_assets.domain.schemas import ROLLOUTS, STATISTICS
+from grpo_assets.runtime.artifacts import Draft, Inputs
+from grpo_assets.runtime.policies import load_policy
+from grpo_assets.runtime.project import Project
+from grpo_assets.runtime.rollouts import roll_out
+from grpo_assets.runtime.store import write_table
+
+
+@artifact(group="pilots", reads=["base_policy", "train_tasks"], kinds={"python", "parquet"}, gpu=True)
+def pilot_rollouts(project: Project, pilot: str, inputs: Inputs, draft: Draft) -> None:
+    """One row a rollout of the base policy on a training prompt, with its verdict; generated once, scored often."""
+    settings = project.graph[Ref("pilot_rollouts", pilot)].settings
+    spec = project.catalog.policies[inputs.key("base_policy")]
+    policy = load_policy(spec, inputs.folder("base_policy"))
+    samples, seed = settings["samples_per_prompt"], f"pilot round {settings['round']}"
+    rows = roll_out(policy, inputs.rows("train_tasks"), samples, "sampled", seed)
+    write_table(draft.folder / "pilot_rollouts.parquet", rows, ROLLOUTS)
+    draft.facts = {
+        "rows": len(rows),
+        "tokens": sum(row["token_count"] for row in rows),
+        "passes": sum(row["outcome"] == "pass" for row in rows),
+        "no_verdict": sum(row["outcome"] == "no_verdict" for row in rows),
+    }
+
+
+@artifact(group="pilots", reads=["pilot_rollouts", "reward"], kinds={"python", "parquet"})
+def prompt_statistics(project: Project, scoring: str, inputs: Inputs, draft: Draft) -> None:
+    """One row a training prompt: its pass rate, the variance of its rewards, and whether its group was informative."""
+    reward = REWARDS[inputs.key("reward")]
+    rollouts = inputs.rows("pilot_rollouts")
+    rows = statistics_of(rollouts, [score(reward, rollout_of(row)) for row in rollouts])
+    write_table(draft.folder / "prompt_statistics.parquet", rows, STATISTICS)
+    scored = sum(row["scored"] for row in rows)
+    draft.facts = {
+        "rows": len(rows),
+        "scored_rollouts": scored,
+        "informative_prompts": sum(row["informative"] for row in rows),
+        "pass_rate": sum(row["passes"] for row in rows) / scored if scored else None,
+    }

@@ -1,0 +1,33 @@
+"""The declaration of an experiment and its plan, both made before anything is trained."""
+
+from grpo_assets.assets.resources import artifact
+from grpo_assets.domain.experiments import variants
+from grpo_assets.domain.lineage import scoring_key
+from grpo_assets.domain.planning import plan
+from grpo_assets.runtime.artifacts import Draft, Inputs
+from grpo_assets.runtime.project import Project
+from grpo_assets.runtime.reports import plan_markdown, write_json
+
+
+@artifact(group="experiments", kinds={"python", "json"})
+def experiment_spec(project: Project, name: str, inputs: Inputs, draft: Draft) -> None:
+    """The settings of the experiment and its variants; it changes when one is added, removed or changed."""
+    experiment = project.catalog.experiments[name]
+    members = sorted(variants(experiment))
+    write_json(draft.folder / "spec.json", {"experiment": experiment.model_dump(), "variants": members})
+    draft.facts = {"variants": len(members)}
+
+
+@artifact(group="experiments", reads=["experiment_spec", "prompt_statistics"], kinds={"python", "json"})
+def experiment_plan(project: Project, name: str, inputs: Inputs, draft: Draft) -> None:
+    """One entry a variant: the rollouts it will spend, the prompts it will visit, the groups expected to teach."""
+    experiment = project.catalog.experiments[name]
+    statistics = {
+        reward: inputs.rows("prompt_statistics", scoring_key(experiment, reward))
+        for reward in experiment.matrix.rewards
+    }
+    content = {"experiment": name, **plan(experiment, statistics)}
+    page = plan_markdown(content)
+    write_json(draft.folder / "plan.json", content)
+    (draft.folder / "plan.md").write_text(page, encoding="utf-8")
+    draft.facts, draft.pages = content["totals"], {"plan": page}

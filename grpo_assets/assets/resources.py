@@ -1,0 +1,93 @@
+"""What all assets share: the way one is made, its page in the UI, and where its step may run."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import dagster as dg
+
+from grpo_assets.assets.partitions import PROJECT, inputs_of, partitions_of
+from grpo_assets.domain.lineage import Ref
+from grpo_assets.domain.mistakes import FailedWork, UserMistake
+from grpo_assets.runtime.artifacts import Draft, Inputs, Made, make
+from grpo_assets.runtime.project import Project
+
+GPU_POOL = "gpu"
+GPU_OP_TAGS: dict[str, Any] = {
+    "gpu": "true",
+    "dagster-celery/queue": "gpu",
+    "dagster-ray/config": {"num_gpus": 1},
+    "dagster-k8s/config": {"container_config": {"resources": {"limits": {"nvidia.com/gpu": "1"}}}},
+}
+"""Each executor reads its own tag; a step has a GPU to itself under any of them."""
+
+RESOURCES: dict[str, object] = {"project": PROJECT}
+
+Body = Callable[[Project, str, Inputs, Draft], None]
+
+
+def artifact(
+    *, group: str, kinds: set[str], reads: Sequence[str] = (), gpu: bool = False
+) -> Callable[[Body], dg.AssetsDefinition]:
+    """Turn a body into a partitioned asset: body(project, partition key, inputs, draft) writes the draft.
+
+    The asset has the body's name and docstring, and its version in Dagster is the fingerprint of what was made.
+
+    Args:
+        reads: the upstream assets; a body can open no others.
+        gpu: the step takes a slot of the GPU pool and carries the tags by which executors find it a GPU.
+    """
+
+    def asset_of(body: Body) -> dg.AssetsDefinition:
+        name = body.__name__
+
+        @dg.asset(
+            name=name,
+            description=body.__doc__,
+            group_name=group,
+            kinds=kinds,
+            partitions_def=partitions_of(name),
+            deps=inputs_of(name, *reads),
+            pool=GPU_POOL if gpu else None,
+            op_tags=GPU_OP_TAGS if gpu else None,
+        )
+        def asset(context: dg.AssetExecutionContext, project: dg.ResourceParam[Project]) -> dg.MaterializeResult:
+            key = context.partition_key
+            try:
+                made = make(project, Ref(name, key), lambda inputs, draft: body(project, key, inputs, draft))
+            except (FailedWork, UserMistake) as failure:
+                raise dg.Failure(str(failure), allow_retries=False) from failure
+            context.log.info(f"{name} {key}: {'was there already' if made.reused else 'made'}")
+            return dg.MaterializeResult(
+                data_version=dg.DataVersion(made.manifest["fingerprint"]), metadata=_metadata(made)
+            )
+
+        return asset
+
+    return asset_of
+
+
+def _metadata(made: Made) -> dict[str, dg.MetadataValue]:
+    """What a person wants to see on the asset's page: facts, tables as Markdown, where the files are."""
+    facts = {name: _metadata_value(value) for name, value in made.manifest["facts"].items() if value is not None}
+    rows = facts.pop("rows", None)
+    return {
+        **({"dagster/row_count": rows} if rows else {}),
+        **facts,
+        **{title: dg.MetadataValue.md(page) for title, page in made.pages.items()},
+        "reused": dg.MetadataValue.bool(made.reused),
+        "path": dg.MetadataValue.path(made.path),
+    }
+
+
+def _metadata_value(value: Any) -> dg.MetadataValue:
+    match value:
+        case bool():
+            return dg.MetadataValue.bool(value)
+        case int():
+            return dg.MetadataValue.int(value)
+        case float():
+            return dg.MetadataValue.float(value)
+        case str():
+            return dg.MetadataValue.text(value)
+        case _:
+            return dg.MetadataValue.json(value)

@@ -1,0 +1,48 @@
+"""Tasks of a suite, and the three splits; nothing else reads the undivided tasks."""
+
+from grpo_assets.assets.resources import artifact
+from grpo_assets.domain.fingerprints import fingerprint
+from grpo_assets.domain.schemas import TASKS
+from grpo_assets.domain.tasks import SPLITS, isolation_of
+from grpo_assets.runtime.artifacts import Draft, Inputs
+from grpo_assets.runtime.project import Project
+from grpo_assets.runtime.store import write_table
+from grpo_assets.runtime.suites import read_tasks
+
+
+@artifact(group="tasks", kinds={"python", "parquet"})
+def tasks(project: Project, suite: str, inputs: Inputs, draft: Draft) -> None:
+    """One row a task of the suite, with its content key, its near-duplicate cluster and its split."""
+    rows = read_tasks(project.catalog.suites[suite], project.folder)
+    write_table(draft.folder / "tasks.parquet", rows, TASKS)
+    sizes = {split: sum(row["split"] == split for row in rows) for split in SPLITS}
+    draft.facts = {"rows": len(rows), **sizes, "isolation": isolation_of(rows)}
+
+
+@artifact(group="tasks", reads=["tasks"], kinds={"python", "parquet"})
+def train_tasks(project: Project, suite: str, inputs: Inputs, draft: Draft) -> None:
+    """One row a task that pilots and training may see."""
+    _split("train", inputs, draft)
+
+
+@artifact(group="tasks", reads=["tasks"], kinds={"python", "parquet"})
+def dev_tasks(project: Project, suite: str, inputs: Inputs, draft: Draft) -> None:
+    """One row a task that checkpoints are compared on; the manifest says that no other split shares any of it."""
+    _split("dev", inputs, draft)
+    draft.facts["isolation"] = inputs.manifest("tasks")["facts"]["isolation"]
+
+
+@artifact(group="tasks", reads=["tasks"], kinds={"python", "parquet"})
+def heldout_tasks(project: Project, suite: str, inputs: Inputs, draft: Draft) -> None:
+    """One row a task that is opened once, after the decision."""
+    _split("heldout", inputs, draft)
+
+
+def _split(split: str, inputs: Inputs, draft: Draft) -> None:
+    """Write the rows of a split; its identity is that of its own rows, whatever happens to the other splits."""
+    rows = [row for row in inputs.rows("tasks") if row["split"] == split]
+    if not rows:
+        raise ValueError(f"no task of the suite falls into the split {split}: it needs more tasks or a larger share")
+    write_table(draft.folder / f"{split}_tasks.parquet", rows, TASKS)
+    draft.content = fingerprint(rows)
+    draft.facts = {"rows": len(rows)}

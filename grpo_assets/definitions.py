@@ -1,0 +1,25 @@
+"""The one Definitions object: the stages in the order in which data flows."""
+
+import dagster as dg
+
+from grpo_assets.assets import (
+    checkpoints,
+    curricula,
+    evaluations,
+    experiments,
+    pilots,
+    plans,
+    policies,
+    resources,
+    rewards,
+    selection,
+    tasks,
+)
+
+STAGES = [tasks, policies, rewards, pilots, curricula, plans, checkpoints, evaluations, experiments, selection]
+
+defs = dg.Definitions(
+    assets=dg.load_assets_from_modules(STAGES),
+    resources=resources.RESOURCES,
+    executor=dg.in_process_executor,
+)

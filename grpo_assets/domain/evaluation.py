@@ -1,0 +1,91 @@
+"""Pass rates of a policy on a set of tasks, with intervals that respect that samples of one task go together."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy.stats import t
+from statsmodels.stats.proportion import proportion_confint
+
+from grpo_assets.domain.rollouts import correctness
+
+CONFIDENCE = 0.95
+
+
+def pass_rates(rows: Sequence[dict], decoding: str) -> dict[str, float]:
+    """Pass rate of each task, in [0, 1], over its rollouts that have a verdict; tasks without any are absent."""
+    scores: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        score = correctness(row)
+        if row["decoding"] == decoding and score is not None:
+            scores[row["task_key"]].append(score)
+    return {task_key: float(np.mean(values)) for task_key, values in scores.items()}
+
+
+def pass_rate_interval(rates: Sequence[float]) -> tuple[float, float]:
+    """95% interval of the mean of task pass rates: Wilson's, at the effective number of tasks.
+
+    The tasks are the independent units (Miller, arXiv 2411.00640), so the standard error is that of their mean,
+    and Wilson's interval is taken at the number of yes-or-no trials with that error (Korn and Graubard, 1998).
+    It stays in [0, 1] and has a width where all tasks agree.
+    """
+    mean, tasks = float(np.mean(rates)), len(rates)
+    squared_error = float(np.var(rates, ddof=1)) / tasks if tasks > 1 else 0.0
+    trials = mean * (1 - mean) / squared_error if squared_error > 0 else tasks
+    low, high = proportion_confint(mean * trials, trials, alpha=1 - CONFIDENCE, method="wilson")
+    return float(low), float(high)
+
+
+def measure(rows: Sequence[dict]) -> dict:
+    """Pass rates, sampled and greedy, and the KL to the base policy, from the rollouts of one evaluation.
+
+    Returns:
+        `tasks`, `pass_rate`, `pass_rate_interval`, the same of `greedy_pass_rate`, `no_verdict` (rollouts),
+        and `kl_to_base` in nats a completion, the mean over the sampled rollouts.
+
+    Raises:
+        ValueError: when a task has no rollout with a verdict in one of the two ways of decoding.
+    """
+    tasks = {row["task_key"] for row in rows}
+    measured: dict = {"tasks": len(tasks)}
+    for decoding, name in (("sampled", "pass_rate"), ("greedy", "greedy_pass_rate")):
+        rates = pass_rates(rows, decoding)
+        if not rates or len(rates) < len(tasks):
+            raise ValueError(
+                f"{len(tasks) - len(rates)} of {len(tasks)} tasks have no {decoding} rollout with a verdict"
+            )
+        measured[name] = float(np.mean(list(rates.values())))
+        measured[f"{name}_interval"] = list(pass_rate_interval(list(rates.values())))
+    divergences = [row["kl_to_base"] for row in rows if row["decoding"] == "sampled"]
+    measured["kl_to_base"] = float(np.mean(divergences))
+    measured["no_verdict"] = sum(row["outcome"] == "no_verdict" for row in rows)
+    return measured
+
+
+def gain(baseline: Mapping[str, float], trained: Sequence[Mapping[str, float]]) -> dict:
+    """Mean pass rate over the trained variants, and its gain over the untrained policy, paired by task.
+
+    Args:
+        baseline: pass rate of each task before training.
+        trained: the same of each variant, on the same tasks.
+
+    Returns:
+        `mean` over variants and tasks with its `interval`; `gain` with its `gain_interval`, Student's t
+        over the tasks' differences; the variants are taken as given, so it says nothing of new seeds.
+
+    Raises:
+        ValueError: when a variant was evaluated on other tasks.
+    """
+    if any(rates.keys() != baseline.keys() for rates in trained):
+        raise ValueError("the variants and the untrained policy were evaluated on different tasks")
+    by_task = np.array([[rates[key] for key in baseline] for rates in trained]).mean(axis=0)
+    differences = by_task - np.array(list(baseline.values()))
+    error = differences.std(ddof=1) / np.sqrt(len(differences))
+    reach = float(t.ppf((1 + CONFIDENCE) / 2, len(differences) - 1) * error)
+    change = float(differences.mean())
+    return {
+        "mean": float(by_task.mean()),
+        "interval": list(pass_rate_interval(by_task.tolist())),
+        "gain": change,
+        "gain_interval": [change - reach, change + reach],
+    }

@@ -1,0 +1,195 @@
+"""What is made from what: every artifact that the specs call for, its inputs and its settings.
+
+This is the one place that knows the graph.
+Dagster's partitions and mappings, the order of work, staleness and the guards on inputs are all read from it.
+Keys are built here and never parsed.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from grpo_assets.domain.curriculum import SEEDED
+from grpo_assets.domain.experiments import Catalog, Experiment, Policy, Variant, variants
+from grpo_assets.domain.fingerprints import fingerprint
+from grpo_assets.domain.mistakes import UserMistake
+from grpo_assets.domain.rewards import REWARDS, reward_fingerprint
+
+GRAIN = {
+    "tasks": "suite",
+    "train_tasks": "suite",
+    "dev_tasks": "suite",
+    "heldout_tasks": "suite",
+    "base_policy": "policy",
+    "reward": "reward",
+    "pilot_rollouts": "pilot",
+    "prompt_statistics": "scoring",
+    "curriculum": "curriculum",
+    "experiment_spec": "experiment",
+    "experiment_plan": "experiment",
+    "baseline_evaluation": "baseline",
+    "checkpoint": "variant",
+    "dev_evaluation": "variant",
+    "experiment_table": "experiment",
+    "selected_checkpoint": "experiment",
+}
+"""What a partition of each asset stands for; the assets in the order in which data flows."""
+
+CODE = dict.fromkeys(GRAIN, 1)
+"""Version of the code behind each asset: raised when the same inputs would give another result."""
+
+VERIFIER = 1
+"""Version of the verifier: raised when a completion would get another verdict."""
+
+
+class Ref(NamedTuple):
+    """One partition of one asset."""
+
+    asset: str
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.asset} {self.key}"
+
+
+@dataclass(frozen=True)
+class Node:
+    """How one artifact is made.
+
+    Attributes:
+        inputs: the artifacts that it reads.
+        settings: everything else that can change it, as JSON.
+        may_miss: inputs without which it can be made; it then says what it lacks.
+    """
+
+    ref: Ref
+    inputs: tuple[Ref, ...]
+    settings: Mapping[str, Any]
+    may_miss: frozenset[Ref] = frozenset()
+
+
+def request(node: Node, input_fingerprints: Mapping[Ref, str]) -> str:
+    """What is asked of a node: the sha256 over its settings and the fingerprints of its inputs."""
+    inputs = {str(ref): input_fingerprints[ref] for ref in node.inputs}
+    return fingerprint({"asset": node.ref.asset, "settings": node.settings, "inputs": inputs})
+
+
+def nodes(catalog: Catalog) -> dict[Ref, Node]:
+    """All artifacts of a catalog, each after its inputs."""
+    found: dict[Ref, Node] = {}
+
+    def add(
+        asset: str,
+        key: str,
+        inputs: Iterable[Ref] = (),
+        settings: Mapping[str, Any] | None = None,
+        may_miss: Iterable[Ref] = (),
+    ) -> Ref:
+        ref = Ref(asset, key)
+        node = Node(ref, tuple(inputs), {"code": CODE[asset], **(settings or {})}, frozenset(may_miss))
+        if found.setdefault(ref, node) != node:
+            raise UserMistake(f"{ref}: two experiments mean different things by this key")
+        return ref
+
+    for name, suite in catalog.suites.items():
+        source = {"suite": suite.model_dump(exclude={"path"}), "source": catalog.suite_sources.get(name)}
+        tasks = add("tasks", name, settings=source)
+        for split in ("train_tasks", "dev_tasks", "heldout_tasks"):
+            add(split, name, [tasks])
+    for name, policy in catalog.policies.items():
+        add("base_policy", name, settings=_origin(policy, catalog))
+    for name, reward in REWARDS.items():
+        add("reward", name, settings={"reward": reward_fingerprint(reward)})
+    for name, experiment in catalog.experiments.items():
+        _add_experiment(add, name, experiment, catalog)
+    order = list(GRAIN)
+    return dict(sorted(found.items(), key=lambda item: order.index(item[0].asset)))
+
+
+def _origin(policy: Policy, catalog: Catalog) -> dict[str, Any]:
+    """What a base policy is built from; how it is sampled does not change its weights."""
+    suite = {"splits": catalog.suites[policy.suite].splits} if policy.suite else {}
+    return {
+        "policy": policy.model_dump(exclude={"sampling"}),
+        "libraries": _libraries(catalog, policy, ["torch", "transformers"]),
+        **suite,
+    }
+
+
+def _libraries(catalog: Catalog, policy: Policy, of_language_models: list[str]) -> dict[str, str]:
+    names = ["numpy"] if policy.kind == "tabular" else of_language_models
+    return {name: catalog.libraries[name] for name in names}
+
+
+def _add_experiment(add: Any, name: str, experiment: Experiment, catalog: Catalog) -> None:
+    policy = catalog.policies[experiment.policy]
+    base = Ref("base_policy", experiment.policy)
+    train, dev = Ref("train_tasks", experiment.suite), Ref("dev_tasks", experiment.suite)
+    sampler = {
+        "sampling": policy.sampling.model_dump(),
+        "verifier": VERIFIER,
+        "libraries": _libraries(catalog, policy, ["torch", "transformers"]),
+    }
+
+    samples = experiment.evaluation.samples_per_task
+    pilot = add("pilot_rollouts", pilot_key(experiment), [base, train], {**sampler, **experiment.pilot.model_dump()})
+    scorings = {
+        reward: add("prompt_statistics", scoring_key(experiment, reward), [pilot, Ref("reward", reward)])
+        for reward in experiment.matrix.rewards
+    }
+    spec = add("experiment_spec", name, settings={"experiment": experiment.model_dump()})
+    add("experiment_plan", name, [spec, *scorings.values()])
+    evaluation = {**sampler, "samples_per_task": samples}
+    baseline_key = f"{experiment.policy}.{experiment.suite}.k{samples}"
+    baseline = add("baseline_evaluation", baseline_key, [base, dev], evaluation)
+
+    results = []
+    for slug, variant in variants(experiment).items():
+        seed = {"seed": variant.seed} if variant.curriculum in SEEDED else {}
+        curriculum = add(
+            "curriculum",
+            curriculum_key(experiment, variant),
+            [scorings[variant.reward], train],
+            {"mode": variant.curriculum, "group_size": variant.group_size, **seed},
+        )
+        training = {
+            **sampler,
+            "libraries": _libraries(catalog, policy, ["torch", "transformers", "trl", "peft"]),
+            "trainer": experiment.trainer,
+            "recipe": experiment.recipe.model_dump(exclude_none=True),
+            "variant": variant.model_dump(),
+        }
+        key = f"{name}/{slug}"
+        checkpoint = add("checkpoint", key, [curriculum, train, Ref("reward", variant.reward), base], training)
+        results += [checkpoint, add("dev_evaluation", key, [checkpoint, base, dev], evaluation)]
+    table = add("experiment_table", name, [spec, baseline, *results], may_miss=results)
+    add("selected_checkpoint", name, [table], {"selection": experiment.selection.model_dump()})
+
+
+def pilot_key(experiment: Experiment) -> str:
+    """The pilot that an experiment reads; experiments with the same one share it."""
+    pilot = experiment.pilot
+    return f"{experiment.policy}.{experiment.suite}.k{pilot.samples_per_prompt}.r{pilot.round}"
+
+
+def scoring_key(experiment: Experiment, reward: str) -> str:
+    """The pilot of an experiment under one reward."""
+    return f"{pilot_key(experiment)}.{reward}"
+
+
+def curriculum_key(experiment: Experiment, variant: Variant) -> str:
+    """The order in which a variant visits the prompts; variants that differ in nothing else share it."""
+    seed = f".s{variant.seed}" if variant.curriculum in SEEDED else ""
+    return f"{scoring_key(experiment, variant.reward)}.{variant.curriculum}.g{variant.group_size}{seed}"
+
+
+def ancestors(graph: Mapping[Ref, Node], targets: Iterable[Ref]) -> list[Node]:
+    """The targets and all that they are made from, each after its inputs."""
+    needed: set[Ref] = set()
+    pending = list(targets)
+    while pending:
+        ref = pending.pop()
+        if ref not in needed:
+            needed.add(ref)
+            pending.extend(graph[ref].inputs)
+    return [node for ref, node in graph.items() if ref in needed]

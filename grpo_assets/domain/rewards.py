@@ -1,0 +1,64 @@
+"""Rewards: named pure functions of a rollout.
+
+To add one, write a function `Rollout -> float` and name it in `REWARDS`; an experiment can then have it on its axis.
+Rewards lie on a grid of 1/64, so that equal rewards have equal floats and a group's spread is exact.
+"""
+
+import ast
+import inspect
+import math
+import textwrap
+from collections.abc import Callable
+
+from grpo_assets.domain.fingerprints import fingerprint
+from grpo_assets.domain.rollouts import Rollout
+
+Reward = Callable[[Rollout], float]
+
+
+def reward_v0_correctness(rollout: Rollout) -> float:
+    """1.0 for a completion that passes, else 0.0."""
+    return 1.0 if rollout.verdict.outcome == "pass" else 0.0
+
+
+def reward_v1_shaped(rollout: Rollout) -> float:
+    """1.0 for a pass, else half the squared share of checks that hold; 0.0 for a completion cut off.
+
+    The square is convex: the step from most checks to all of them pays more than the first ones.
+    """
+    if rollout.verdict.outcome == "pass":
+        return 1.0
+    if rollout.truncated or rollout.verdict.checks == 0:
+        return 0.0
+    share = rollout.verdict.checks_passed / rollout.verdict.checks
+    return round(64 * 0.5 * share**2) / 64
+
+
+REWARDS: dict[str, Reward] = {
+    "reward_v0_correctness": reward_v0_correctness,
+    "reward_v1_shaped": reward_v1_shaped,
+}
+
+
+def score(reward: Reward, rollout: Rollout) -> float | None:
+    """The reward of a rollout, None where there is no verdict.
+
+    Raises:
+        ValueError: when the reward is no finite number.
+    """
+    if rollout.verdict.outcome == "no_verdict":
+        return None
+    value = reward(rollout)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"reward {reward.__name__} returned {value!r}; a finite number is needed")
+    return float(value)
+
+
+def reward_fingerprint(reward: Reward) -> str:
+    """Identity of a reward by its code; comments, docstring and formatting do not count."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(reward)))
+    function = tree.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    if ast.get_docstring(function) is not None:
+        function.body = function.body[1:]
+    return fingerprint(ast.dump(tree))

@@ -1,0 +1,124 @@
+"""Rollouts, groups, advantages, and the one definition of an informative prompt."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+INFORMATIVE_SPREAD = 1e-6
+ADVANTAGE_EPSILON = 1e-4
+
+Outcome = Literal["pass", "fail", "no_verdict"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the verifier observed of a completion.
+
+    Attributes:
+        outcome: `no_verdict` when it could not decide; that is never a failure of the completion.
+        reason: a short code, such as `exact_match` or `wrong_answer`.
+        checks_passed, checks: how many of the separate checks of the task held, 0 <= passed <= checks.
+    """
+
+    outcome: Outcome
+    reason: str
+    checks_passed: int
+    checks: int
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """One completion of one prompt with its verdict: all that a reward may look at."""
+
+    prompt: str
+    answer: str
+    completion: str
+    token_count: int
+    truncated: bool
+    verdict: Verdict
+
+
+def rollout_of(row: dict) -> Rollout:
+    """The rollout in a row of a rollouts table."""
+    verdict = Verdict(row["outcome"], row["reason"], row["checks_passed"], row["checks"])
+    return Rollout(
+        row["prompt"], row["answer"], row["completion"], row["token_count"], row["truncated"], verdict
+    )
+
+
+def correctness(row: dict) -> float | None:
+    """1.0 for a pass, 0.0 for a fail, None without a verdict."""
+    return None if row["outcome"] == "no_verdict" else float(row["outcome"] == "pass")
+
+
+def is_informative(rewards: Sequence[float | None]) -> bool:
+    """Whether a group teaches: two or more scored rollouts whose rewards differ by more than 1e-6.
+
+    Args:
+        rewards: the raw rewards of one group as training sees them, None where there was no verdict.
+    """
+    scored = [reward for reward in rewards if reward is not None]
+    return len(scored) >= 2 and max(scored) - min(scored) > INFORMATIVE_SPREAD
+
+
+def advantages(rewards: Sequence[float | None]) -> np.ndarray:
+    """Group-relative advantages, shape (group size,): (reward - mean) / (std + 1e-4), 0 where unscored.
+
+    The standard deviation has Bessel's correction, as in TRL's `scale_rewards="group"` (arXiv 2402.03300).
+    A group that is not informative has exact zeros, where float rounding would leave noise.
+    """
+    result = np.zeros(len(rewards))
+    if is_informative(rewards):
+        scored = np.array([reward is not None for reward in rewards])
+        values = np.array([reward for reward in rewards if reward is not None])
+        result[scored] = (values - values.mean()) / (values.std(ddof=1) + ADVANTAGE_EPSILON)
+    return result
+
+
+def groups(rows: Iterable[dict]) -> list[list[dict]]:
+    """Rows of rollouts cut into groups, in order; a group starts with the rollout of index 0."""
+    cut: list[list[dict]] = []
+    for row in rows:
+        if row["rollout_index"] == 0:
+            cut.append([])
+        cut[-1].append(row)
+    return cut
+
+
+def prompt_statistics(rows: Iterable[dict], rewards: Sequence[float | None]) -> list[dict]:
+    """One row a prompt from its pilot rollouts, in the order in which the prompts first appear.
+
+    Args:
+        rows: rollouts, those of one prompt next to each other.
+        rewards: the reward of each rollout, None where there was no verdict.
+
+    Returns:
+        rows of `schemas.STATISTICS`; rates, means and variances are None where nothing was scored.
+    """
+    statistics = []
+    scored_rows = [{**row, "reward": reward} for row, reward in zip(rows, rewards, strict=True)]
+    for position, group in enumerate(groups(scored_rows)):
+        group_rewards = [row["reward"] for row in group]
+        values = [reward for reward in group_rewards if reward is not None]
+        passes = sum(row["outcome"] == "pass" for row in group)
+        counts = sorted(Counter(values).items())
+        statistics.append(
+            {
+                "position": position,
+                "task_id": group[0]["task_id"],
+                "task_key": group[0]["task_key"],
+                "rollouts": len(group),
+                "scored": len(values),
+                "passes": passes,
+                "pass_rate": passes / len(values) if values else None,
+                "reward_mean": float(np.mean(values)) if values else None,
+                "reward_variance": float(np.var(values)) if values else None,
+                "informative": is_informative(group_rewards),
+                "reward_values": [value for value, _ in counts],
+                "reward_counts": [count for _, count in counts],
+            }
+        )
+    return statistics

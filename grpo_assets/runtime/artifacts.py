@@ -1,0 +1,143 @@
+"""How an artifact is made: once, by one writer, from its declared inputs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from grpo_assets.domain.fingerprints import fingerprint
+from grpo_assets.domain.lineage import Node, Ref, request
+from grpo_assets.domain.mistakes import FailedWork, UserMistake
+from grpo_assets.runtime.project import Project
+from grpo_assets.runtime.store import DamagedArtifact, Store, place, read_table
+from grpo_assets.runtime.survey import State, lacking, survey
+
+
+class Inputs:
+    """The declared inputs of one artifact, and no others; files are compared with their hashes when opened."""
+
+    def __init__(self, store: Store, node: Node, states: Mapping[Ref, State]) -> None:
+        self._store, self._states = store, {ref: states[ref] for ref in node.inputs}
+
+    def all(self, asset: str) -> dict[str, State]:
+        """The state of each input of an asset by partition key."""
+        return {ref.key: state for ref, state in self._states.items() if ref.asset == asset}
+
+    def key(self, asset: str) -> str:
+        """The partition key of the only input of an asset."""
+        return self._ref(asset, None).key
+
+    def manifest(self, asset: str, key: str | None = None) -> dict:
+        """The manifest of an input; the key may be left out where there is only one of the asset."""
+        manifest = self._states[self._ref(asset, key)].manifest
+        assert manifest is not None
+        return manifest
+
+    def folder(self, asset: str, key: str | None = None) -> Path:
+        """A local folder with the files of an input."""
+        ref = self._ref(asset, key)
+        return self._store.local_folder(ref, self.manifest(asset, key))
+
+    def rows(self, asset: str, key: str | None = None) -> list[dict]:
+        """The rows of an input that is a table."""
+        return read_table(self.folder(asset, key) / f"{asset}.parquet")
+
+    def _ref(self, asset: str, key: str | None) -> Ref:
+        refs = [ref for ref in self._states if ref.asset == asset and key in (None, ref.key)]
+        if len(refs) != 1:
+            raise KeyError(f"{asset} {key or ''} is not one of the declared inputs")
+        return refs[0]
+
+
+@dataclass
+class Draft:
+    """What a body makes: files in `folder`, facts for the manifest, and an identity where content decides it.
+
+    Attributes:
+        facts: goes into the manifest and on the asset's page; JSON.
+        content: identity of the artifact by what is in it; by default the identity is that of the request.
+        pages: Markdown for the asset's page alone, by title.
+    """
+
+    folder: Path
+    facts: dict[str, Any] = field(default_factory=dict)
+    content: str | None = None
+    pages: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Made:
+    """An artifact that is there now; `reused` when it was there before."""
+
+    manifest: dict
+    path: str
+    reused: bool
+    pages: Mapping[str, str] = field(default_factory=dict)
+
+
+def make(project: Project, ref: Ref, body: Callable[[Inputs, Draft], None]) -> Made:
+    """Make an artifact, or find it already there.
+
+    Raises:
+        FailedWork: when an input is not there or not current, or when the body fails; the latter is recorded.
+    """
+    node, store = project.graph[ref], project.store
+    path = store.path(place(ref).folder)
+    with store.lock(ref):
+        states = survey(project, [ref])
+        manifest = states[ref].manifest
+        if manifest and _intact(store, ref, manifest):
+            return Made(manifest, path, reused=True)
+        if absent := lacking(node, states):
+            raise FailedWork(_not_ready(ref, absent[0], states[absent[0]]))
+        fingerprints = {input_ref: states[input_ref].fingerprint for input_ref in node.inputs}
+        asked = request(node, fingerprints)
+        with store.draft(ref) as folder:
+            draft = Draft(folder)
+            try:
+                body(Inputs(store, node, states), draft)
+                manifest = store.commit(
+                    ref,
+                    folder,
+                    {
+                        "asset": ref.asset,
+                        "partition": ref.key,
+                        "request": asked,
+                        "fingerprint": fingerprint([ref.asset, draft.content]) if draft.content else asked,
+                        "inputs": {str(input_ref): value for input_ref, value in fingerprints.items()},
+                        "settings": node.settings,
+                        "facts": draft.facts,
+                        "versions": {"grpo_assets": version("grpo-assets"), **project.catalog.libraries},
+                    },
+                )
+            except Exception as error:
+                reason = _reason(error)
+                try:
+                    store.record_failure(ref, {"request": asked, "reason": reason})
+                except OSError as unrecorded:  # such as a full disk, which may be the first error too
+                    reason += f"\n  and this could not be recorded: {unrecorded}"
+                raise FailedWork(f"{ref}: {reason}") from error
+        return Made(manifest, path, reused=False, pages=draft.pages)
+
+
+def _intact(store: Store, ref: Ref, manifest: dict) -> bool:
+    try:
+        store.check(ref, manifest)
+    except DamagedArtifact:
+        return False
+    return True
+
+
+def _not_ready(ref: Ref, absent: Ref, state: State) -> str:
+    return (
+        f"{ref}: its input {absent} is {state.condition}: {state.reason}\n"
+        f"  make it first: dagster asset materialize -m grpo_assets.definitions"
+        f" --select {absent.asset} --partition '{absent.key}'\n"
+        "  or let grpo-assets run EXPERIMENT make all that is needed"
+    )
+
+
+def _reason(error: Exception) -> str:
+    foreseen = isinstance(error, UserMistake | FailedWork | DamagedArtifact)
+    return str(error) if foreseen else f"{type(error).__name__}: {error}"

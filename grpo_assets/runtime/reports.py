@@ -1,0 +1,106 @@
+"""What people read: the plan and the experiment table as Markdown."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def write_json(file: Path, content: dict) -> None:
+    """Write JSON that is the same for the same content.
+
+    Raises:
+        ValueError: for NaN or an infinity.
+    """
+    file.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def plan_markdown(plan: dict) -> str:
+    """The plan of an experiment as a page."""
+    totals = plan["totals"]
+    rows = [
+        [
+            row["variant"],
+            row["rollouts"],
+            row["groups"],
+            f"{row['distinct_prompts']} ({row['coverage']:.0%})",
+            f"{row['expected_informative_groups']:.0f} ({row['expected_informative_share']:.0%})",
+        ]
+        for row in plan["variants"]
+    ]
+    return "\n".join(
+        [
+            f"# Plan of {plan['experiment']}",
+            "",
+            f"{totals['variants']} variants, {totals['training_rollouts']:,} rollouts of training after "
+            f"{totals['pilot_rollouts']:,} of the pilot, which visits {totals['training_prompts']:,} prompts.",
+            "Expected is before training moves the policy: the pilot's own policy sees such groups.",
+            "",
+            *_table(["variant", "rollouts", "groups", "prompts (coverage)", "informative groups expected"], rows),
+            "",
+        ]
+    )
+
+
+def table_markdown(table: dict) -> str:
+    """The experiment table as a page; it holds no time, so that two runs give the same bytes."""
+    baseline = table["baseline"]
+    rows = [
+        [
+            "untrained",
+            "",
+            with_interval(baseline["pass_rate"], baseline["pass_rate_interval"]),
+            with_interval(baseline["greedy_pass_rate"], baseline["greedy_pass_rate_interval"]),
+            *[""] * 4,
+        ]
+    ]
+    for row in table["variants"]:
+        if row["status"] == "complete":
+            rows.append(
+                [
+                    row["variant"],
+                    row["status"],
+                    with_interval(row["dev_pass_rate"], row["dev_pass_rate_interval"]),
+                    with_interval(row["dev_greedy_pass_rate"], row["dev_greedy_pass_rate_interval"]),
+                    f"{row['kl_to_base']:.3f}",
+                    f"{row['last_reward_mean']:.3f}",
+                    row["informative_prompts_training"],
+                    row["informative_prompts_final_step"],
+                ]
+            )
+        else:
+            reason = row["reason"].replace("\n", " ").replace("|", "/")
+            rows.append([row["variant"], f"{row['status']}: {reason}", *[""] * 6])
+    headings = [
+        "variant",
+        "status",
+        "dev pass rate",
+        "dev greedy pass rate",
+        "KL to base",
+        "last mean reward",
+        "informative prompts, training",
+        "informative prompts, last step",
+    ]
+    return "\n".join([f"# {table['experiment']}", "", *_table(headings, rows), "", *gain_lines(table), ""])
+
+
+def gain_lines(table: dict) -> list[str]:
+    """What training gained, a sentence for each way of decoding."""
+    if table["comparison"] is None:
+        return ["No variant is complete, so there is nothing to compare with the untrained policy."]
+    complete = sum(row["status"] == "complete" for row in table["variants"])
+    return [
+        f"Mean of {complete} trained variants, {decoding}: {with_interval(found['mean'], found['interval'])}; "
+        f"gain over the untrained policy {with_interval(found['gain'], found['gain_interval'], sign=True)}."
+        for decoding, found in table["comparison"].items()
+    ]
+
+
+def with_interval(value: float, interval: Sequence[float], sign: bool = False) -> str:
+    """A number with its 95% interval."""
+    number = "+.3f" if sign else ".3f"
+    return f"{value:{number}} [{interval[0]:{number}}, {interval[1]:{number}}]"
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    lines = [headings, ["---"] * len(headings), *rows]
+    return [f"| {' | '.join(str(cell) for cell in line)} |" for line in lines]

@@ -1,0 +1,203 @@
+"""The artifact store: folders of files with a manifest that is written last, on any fsspec file system."""
+
+import hashlib
+import json
+import posixpath
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from filelock import FileLock
+
+from grpo_assets.domain.lineage import Ref
+
+
+class DamagedArtifact(Exception):
+    """A file of an artifact is gone or is not what its manifest says."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an artifact lies, relative to the root of the store."""
+
+    folder: str
+    manifest: str
+    failure: str
+
+
+def place(ref: Ref) -> Place:
+    """The place of an artifact; those of one experiment lie together, as people look for them there."""
+    if ref.asset == "checkpoint":
+        experiment, slug = ref.key.split("/")
+        folder = f"experiments/{experiment}/variants/{slug}"
+        return Place(folder, f"{folder}/checkpoint_manifest.json", f"{folder}/failure.json")
+    if ref.asset in ("experiment_spec", "experiment_plan", "experiment_table", "selected_checkpoint"):
+        folder = f"experiments/{ref.key}"
+        manifests = f"{folder}/manifests/{ref.asset}"
+        return Place(folder, f"{manifests}.json", f"{manifests}.failure.json")
+    folder = f"{ref.asset}/{ref.key}"
+    return Place(folder, f"{folder}/manifest.json", f"{folder}/failure.json")
+
+
+class Store:
+    """Artifacts under one root, a path or an fsspec URL.
+
+    An artifact is complete when its manifest is there, and intact when its files have the manifest's hashes.
+    """
+
+    def __init__(self, root: str, scratch: Path) -> None:
+        """A store at `root`; drafts, locks and copies of remote artifacts lie in the local folder `scratch`."""
+        self.fs, self.root = fsspec.url_to_fs(root)
+        self.scratch = scratch
+
+    def path(self, relative: str) -> str:
+        """Where a file of the store lies on its file system."""
+        return posixpath.join(self.root, relative)
+
+    def manifest(self, ref: Ref) -> dict | None:
+        """The manifest of a complete artifact, None where there is none."""
+        return self._read_json(place(ref).manifest)
+
+    def failure(self, ref: Ref) -> dict | None:
+        """What is recorded of the last attempt at an artifact, if it failed."""
+        return self._read_json(place(ref).failure)
+
+    def check(self, ref: Ref, manifest: dict, hashes: bool = True) -> None:
+        """Compare the files of an artifact with its manifest.
+
+        Args:
+            hashes: compare contents, not only presence and size.
+
+        Raises:
+            DamagedArtifact: naming the first file that differs.
+        """
+        for name, expected in manifest["files"].items():
+            file = self.path(f"{place(ref).folder}/{name}")
+            if not self.fs.exists(file):
+                raise DamagedArtifact(f"{ref}: {file} is gone")
+            if self.fs.size(file) != expected["bytes"] or (hashes and self._sha256(file) != expected["sha256"]):
+                raise DamagedArtifact(f"{ref}: {file} is not the file that its manifest describes")
+
+    def local_folder(self, ref: Ref, manifest: dict) -> Path:
+        """A local folder with the artifact's files, each compared with its hash.
+
+        Raises:
+            DamagedArtifact: when a file differs.
+        """
+        self.check(ref, manifest)
+        folder = self.path(place(ref).folder)
+        if "file" in (self.fs.protocol if isinstance(self.fs.protocol, tuple) else (self.fs.protocol,)):
+            return Path(folder)
+        copy = self.scratch / "copies" / manifest["fingerprint"]
+        for name in manifest["files"]:
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            self.fs.get_file(f"{folder}/{name}", str(copy / name))
+        return copy
+
+    @contextmanager
+    def lock(self, ref: Ref) -> Iterator[None]:
+        """One writer an artifact: wait for the other one; a writer that dies lets go."""
+        (self.scratch / "locks").mkdir(parents=True, exist_ok=True)
+        with FileLock(self.scratch / "locks" / f"{_name(ref)}.lock"):
+            yield
+
+    @contextmanager
+    def draft(self, ref: Ref) -> Iterator[Path]:
+        """An empty local folder to write the artifact in, under its lock; it is gone afterwards."""
+        folder = self.scratch / "drafts" / _name(ref)
+        shutil.rmtree(folder, ignore_errors=True)  # of a writer that was killed
+        folder.mkdir(parents=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder)
+
+    def commit(self, ref: Ref, draft: Path, manifest: dict) -> dict:
+        """Put the files of a draft in the artifact's place, the manifest last; returns the manifest with `files`.
+
+        The artifact that was there before is intact until all new files lie beside it.
+        """
+        hashes = file_hashes(draft)
+        names = list(hashes)
+        files = {name: {"sha256": hashes[name], "bytes": (draft / name).stat().st_size} for name in names}
+        manifest = {**manifest, "files": files}
+        where, before = place(ref), self.manifest(ref)
+        incoming = self.path(f"{where.folder}/.incoming-{ref.asset}")
+        self._remove(incoming)
+        for name in names:
+            self._put(draft / name, f"{incoming}/{name}")
+
+        self._remove(self.path(where.manifest))
+        for name in set(before["files"] if before else ()) - set(names):
+            self._remove(self.path(f"{where.folder}/{name}"))
+        for name in names:
+            target = self.path(f"{where.folder}/{name}")
+            self.fs.makedirs(posixpath.dirname(target), exist_ok=True)
+            self._remove(target)
+            self.fs.mv(f"{incoming}/{name}", target)
+        self._remove(incoming)
+        self._remove(self.path(where.failure))
+        self._write_json(where.manifest, manifest)
+        return manifest
+
+    def record_failure(self, ref: Ref, failure: dict) -> None:
+        """Write down why an artifact could not be made; what was there before stays."""
+        self._write_json(place(ref).failure, failure)
+
+    def _read_json(self, relative: str) -> dict | None:
+        file = self.path(relative)
+        return json.loads(self.fs.cat_file(file)) if self.fs.exists(file) else None
+
+    def _write_json(self, relative: str, content: dict) -> None:
+        file = self.path(relative)
+        text = json.dumps(content, indent=2, sort_keys=True, allow_nan=False) + "\n"
+        self.fs.makedirs(posixpath.dirname(file), exist_ok=True)
+        self.fs.pipe_file(f"{file}.incoming", text.encode())
+        self.fs.mv(f"{file}.incoming", file)
+
+    def _put(self, local: Path, target: str) -> None:
+        self.fs.makedirs(posixpath.dirname(target), exist_ok=True)
+        self.fs.put_file(str(local), target)
+
+    def _remove(self, path: str) -> None:
+        if self.fs.exists(path):
+            self.fs.rm(path, recursive=True)
+
+    def _sha256(self, file: str) -> str:
+        with self.fs.open(file, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _name(ref: Ref) -> str:
+    return hashlib.sha256(str(ref).encode()).hexdigest()
+
+
+def file_hashes(folder: Path) -> dict[str, str]:
+    """The sha256 of each file below a local folder, by its relative name."""
+    hashes = {}
+    for file in sorted(file for file in folder.rglob("*") if file.is_file()):
+        with file.open("rb") as stream:
+            hashes[file.relative_to(folder).as_posix()] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return hashes
+
+
+def write_table(file: Path, rows: list[dict], schema: pa.Schema) -> None:
+    """Write rows as Parquet.
+
+    Raises:
+        ValueError: when a row has a column that the schema has not, or lacks one that must not be null.
+    """
+    unknown = {column for row in rows for column in row} - set(schema.names)
+    if unknown:
+        raise ValueError(f"{file.name}: the schema has no column {sorted(unknown)}")
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), file)
+
+
+def read_table(file: Path) -> list[dict]:
+    """The rows of a Parquet file; maps come back as dicts."""
+    return pq.read_table(file).to_pylist(maps_as_pydicts="strict")
