@@ -14,9 +14,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.mistakes import FailedWork, UserMistake, listed, refuse
+from grpo_assets.runtime.policies import check_suite
 from grpo_assets.runtime.project import Project, open_project, require_writable
 from grpo_assets.runtime.reports import gain_lines, with_interval
+from grpo_assets.runtime.survey import State, survey
 
 INTERRUPTED = 130
 AXES = {"reward": "reward", "curriculum": "curriculum", "seed": "seed", "group_size": "G", "kl_beta": "beta"}
@@ -67,6 +70,7 @@ def run(experiment: str, dry_run: bool) -> None:
         _print_pending(project, experiment, "to make")
         return
     require_writable(project)
+    check_suite(project, experiment)
     failures = _run(project, experiment)
     folder = project.folder / "store" / "experiments" / experiment
     _print_outcome(folder)
@@ -108,7 +112,6 @@ def _project(experiment: str) -> Project:
 
 def _print_pending(project: Project, experiment: str, heading: str) -> None:
     from grpo_assets.runs import targets
-    from grpo_assets.runtime.survey import survey
 
     states = survey(project, targets(experiment), hashes=True)
     pending = {ref: state for ref, state in states.items() if state.condition != "fresh"}
@@ -119,26 +122,22 @@ def _print_pending(project: Project, experiment: str, heading: str) -> None:
 
 def _run(project: Project, experiment: str) -> list[str]:
     """Run with a progress bar and a line a batch; returns a line for each artifact that could not be made."""
-    from dagster._core.errors import DagsterExecutionInterruptedError  # no public name
-
     from grpo_assets.instance import free_slots_of_killed_runs, open_instance
     from grpo_assets.runs import batches, needed, run
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    made, overhead, lacking = 0, 0.0, {}
+    made, overhead = 0, 0.0
+    lacking: dict[Ref, State] = {}
     with open_instance(project.folder) as instance, Progress(*columns, console=console) as progress:
         for run_id in free_slots_of_killed_runs(instance):
             progress.print(f"freed the pool slot of run {run_id}, whose process is gone")
         bar = progress.add_task(experiment, total=len(batches(needed(project, experiment))))
-        try:
-            for ran in run(project, experiment, instance):
-                progress.advance(bar)
-                if ran.seconds:
-                    made, overhead = made + 1, overhead + ran.overhead
-                    progress.print(_line(ran), soft_wrap=True)
-                lacking |= ran.failures
-        except DagsterExecutionInterruptedError:
-            raise KeyboardInterrupt from None
+        for ran in run(project, experiment, instance):
+            progress.advance(bar)
+            lacking |= ran.failures
+            if ran.seconds:
+                made, overhead = made + 1, overhead + ran.overhead
+                progress.print(_line(ran), soft_wrap=True)
     if made:
         console.print(f"{made} Dagster runs, {overhead / made:.2f} s each beside their steps")
     else:
@@ -195,8 +194,7 @@ def _rich_table(table: dict, selected: str | None) -> Table:
         cells = ["*" if row["variant"] == selected else "", *(str(row[axis]) for axis in axes)]
         if row["status"] == "complete":
             rates = [
-                with_interval(row[name], row[f"{name}_interval"])
-                for name in ("dev_pass_rate", "dev_greedy_pass_rate")
+                with_interval(row[name], row[f"{name}_interval"]) for name in ("dev_pass_rate", "dev_greedy_pass_rate")
             ]
             informative = f"{row['informative_prompts_training']} ({row['informative_prompts_final_step']})"
             numbers = [f"{row['kl_to_base']:.3f}", f"{row['last_reward_mean']:.3f}"]

@@ -69,11 +69,12 @@ def run(project: Project, experiment: str, instance: dg.DagsterInstance) -> Iter
     """Make what is missing or no longer current, up to the decision; yields each batch when it is done.
 
     A batch that fails does not stop the others; those that cannot do without it are yielded as they stand.
+
+    Raises:
+        KeyboardInterrupt: when a step was interrupted or terminated, which Dagster counts as a failure of it.
     """
     damaged = {
-        ref
-        for ref, state in survey(project, targets(experiment), hashes=True).items()
-        if state.condition == "damaged"
+        ref for ref, state in survey(project, targets(experiment), hashes=True).items() if state.condition == "damaged"
     }
     job = defs.resolve_implicit_global_asset_job_def()
     for batch in batches(needed(project, experiment)):
@@ -95,9 +96,14 @@ def run(project: Project, experiment: str, instance: dg.DagsterInstance) -> Iter
             raise_on_error=False,
             tags={"grpo_assets/experiment": experiment},
         )
+        if any(_interrupted(event) for event in result.all_events):
+            raise KeyboardInterrupt
         seconds = perf_counter() - started
-        worked = sum(
-            event.step_success_data.duration_ms / 1000 for event in result.all_events if event.is_step_success
-        )
+        worked = sum(event.step_success_data.duration_ms / 1000 for event in result.all_events if event.is_step_success)
         states = survey(project, batch)
         yield Ran(batch, {ref: states[ref] for ref in batch}, seconds, seconds - worked)
+
+
+def _interrupted(event: dg.DagsterEvent) -> bool:
+    error = event.step_failure_data.error if event.is_step_failure else None
+    return error is not None and error.cls_name == "DagsterExecutionInterruptedError"

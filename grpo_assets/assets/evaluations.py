@@ -26,9 +26,7 @@ def dev_evaluation(project: Project, key: str, inputs: Inputs, draft: Draft) -> 
 
 def _evaluate(project: Project, ref: Ref, inputs: Inputs, draft: Draft) -> None:
     trained = inputs.folder("checkpoint") if ref.asset == "dev_evaluation" else None
-    policy = load_policy(
-        project.catalog.policies[inputs.key("base_policy")], inputs.folder("base_policy"), trained
-    )
+    policy = load_policy(project.catalog.policies[inputs.key("base_policy")], inputs.folder("base_policy"), trained)
     rows = evaluate(policy, inputs.rows("dev_tasks"), project.graph[ref].settings["samples_per_task"])
     write_table(draft.folder / f"{ref.asset}.parquet", rows, ROLLOUTS)
     draft.facts = {"rows": len(rows), **measure(rows)}

@@ -30,9 +30,8 @@ def experiment_table(project: Project, name: str, inputs: Inputs, draft: Draft) 
         "comparison": comparison(inputs.rows("baseline_evaluation"), rollouts),
         "variants": rows,
     }
-    page = table_markdown(content)
     write_json(draft.folder / "summary.json", content)
-    (draft.folder / "experiment_table.md").write_text(page, encoding="utf-8")
+    (draft.folder / "experiment_table.md").write_text(table_markdown(content), encoding="utf-8")
     statuses = [row["status"] for row in rows]
     draft.facts = {"rows": len(rows), **{s: statuses.count(s) for s in ("complete", "failed", "missing")}}
-    draft.pages = {"table": page}
+    draft.pages = {"table": "experiment_table.md"}

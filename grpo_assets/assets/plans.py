@@ -27,7 +27,6 @@ def experiment_plan(project: Project, name: str, inputs: Inputs, draft: Draft) -
         for reward in experiment.matrix.rewards
     }
     content = {"experiment": name, **plan(experiment, statistics)}
-    page = plan_markdown(content)
     write_json(draft.folder / "plan.json", content)
-    (draft.folder / "plan.md").write_text(page, encoding="utf-8")
-    draft.facts, draft.pages = content["totals"], {"plan": page}
+    (draft.folder / "plan.md").write_text(plan_markdown(content), encoding="utf-8")
+    draft.facts, draft.pages = content["totals"], {"plan": "plan.md"}

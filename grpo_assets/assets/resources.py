@@ -55,7 +55,7 @@ def artifact(
             try:
                 made = make(project, Ref(name, key), lambda inputs, draft: body(project, key, inputs, draft))
             except (FailedWork, UserMistake) as failure:
-                raise dg.Failure(str(failure), allow_retries=False) from failure
+                raise dg.Failure(str(failure), allow_retries=False) from failure.__cause__
             context.log.info(f"{name} {key}: {'was there already' if made.reused else 'made'}")
             return dg.MaterializeResult(
                 data_version=dg.DataVersion(made.manifest["fingerprint"]), metadata=_metadata(made)

@@ -11,7 +11,7 @@ from grpo_assets.runtime.project import Project
 @artifact(group="rewards", kinds={"python"})
 def reward(project: Project, name: str, inputs: Inputs, draft: Draft) -> None:
     """The code of one reward; its fingerprint is the version that statistics and checkpoints were made with."""
-    source = inspect.getsource(REWARDS[name])
-    (draft.folder / "reward.py.txt").write_text(source, encoding="utf-8")
+    page = f"```python\n{inspect.getsource(REWARDS[name])}```\n"
+    (draft.folder / "reward.md").write_text(page, encoding="utf-8")
     draft.facts = {"code_fingerprint": reward_fingerprint(REWARDS[name]), "summary": inspect.getdoc(REWARDS[name])}
-    draft.pages = {"code": f"```python\n{source}```"}
+    draft.pages = {"code": "reward.md"}

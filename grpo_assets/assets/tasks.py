@@ -15,7 +15,7 @@ def tasks(project: Project, suite: str, inputs: Inputs, draft: Draft) -> None:
     """One row a task of the suite, with its content key, its near-duplicate cluster and its split."""
     rows = read_tasks(project.catalog.suites[suite], project.folder)
     write_table(draft.folder / "tasks.parquet", rows, TASKS)
-    sizes = {split: sum(row["split"] == split for row in rows) for split in SPLITS}
+    sizes: dict[str, int] = {split: sum(row["split"] == split for row in rows) for split in SPLITS}
     draft.facts = {"rows": len(rows), **sizes, "isolation": isolation_of(rows)}
 
 
@@ -39,10 +39,10 @@ def heldout_tasks(project: Project, suite: str, inputs: Inputs, draft: Draft) ->
 
 
 def _split(split: str, inputs: Inputs, draft: Draft) -> None:
-    """Write the rows of a split; its identity is that of its own rows, whatever happens to the other splits."""
+    """Write the rows of a split; its identity is that of its own tasks and their order, whatever the others hold."""
     rows = [row for row in inputs.rows("tasks") if row["split"] == split]
     if not rows:
         raise ValueError(f"no task of the suite falls into the split {split}: it needs more tasks or a larger share")
     write_table(draft.folder / f"{split}_tasks.parquet", rows, TASKS)
-    draft.content = fingerprint(rows)
+    draft.content = fingerprint([[row["task_key"], row["cluster"]] for row in rows])
     draft.facts = {"rows": len(rows)}

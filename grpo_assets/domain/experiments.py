@@ -262,11 +262,12 @@ def check_experiment(name: str, experiment: Experiment, catalog: Catalog) -> Non
     for field, (names, allowed) in known.items():
         for unknown in set(names) - set(allowed):
             raise refuse(where, field, unknown, f"one of {listed(allowed)}")
-    for axis, values in experiment.matrix:
+    axes: dict[str, list] = dict(experiment.matrix)
+    for axis, values in axes.items():
         for value, count in Counter(values).items():
             if count > 1:
                 raise refuse(where, f"matrix.{axis}", value, "each value once")
-    if len(variants(experiment)) < prod(len(values) for _, values in experiment.matrix):
+    if len(variants(experiment)) < prod(map(len, axes.values())):
         raise refuse(where, "matrix.kl_betas", experiment.matrix.kl_betas, "values that differ in six digits")
 
     policy = catalog.policies[experiment.policy]

@@ -24,9 +24,7 @@ def p_informative(
     seen = np.asarray(counts, dtype=float)
     weights = seen + (1 / seen.shape[-1] if concentration is None else concentration)
     total = weights.sum(axis=-1, keepdims=True)
-    log_all_equal = (
-        gammaln(weights + group_size) - gammaln(weights) + gammaln(total) - gammaln(total + group_size)
-    )
+    log_all_equal = gammaln(weights + group_size) - gammaln(weights) + gammaln(total) - gammaln(total + group_size)
     return 1 - np.exp(log_all_equal).sum(axis=-1)
 
 

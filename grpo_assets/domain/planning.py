@@ -23,9 +23,7 @@ def plan(experiment: Experiment, statistics: Mapping[str, Sequence[dict]]) -> di
     for slug, variant in variants(experiment).items():
         key = (variant.reward, variant.curriculum, variant.group_size, variant.seed)
         if key not in orders:
-            orders[key] = curriculum(
-                statistics[variant.reward], variant.curriculum, variant.group_size, variant.seed
-            )
+            orders[key] = curriculum(statistics[variant.reward], variant.curriculum, variant.group_size, variant.seed)
         rows.append({"variant": slug, **_visits(experiment, variant, orders[key])})
     prompts = {len(rows) for rows in statistics.values()}
     return {

@@ -44,9 +44,7 @@ class Rollout:
 def rollout_of(row: dict) -> Rollout:
     """The rollout in a row of a rollouts table."""
     verdict = Verdict(row["outcome"], row["reason"], row["checks_passed"], row["checks"])
-    return Rollout(
-        row["prompt"], row["answer"], row["completion"], row["token_count"], row["truncated"], verdict
-    )
+    return Rollout(row["prompt"], row["answer"], row["completion"], row["token_count"], row["truncated"], verdict)
 
 
 def correctness(row: dict) -> float | None:

@@ -57,7 +57,7 @@ class Draft:
     Attributes:
         facts: goes into the manifest and on the asset's page; JSON.
         content: identity of the artifact by what is in it; by default the identity is that of the request.
-        pages: Markdown for the asset's page alone, by title.
+        pages: files in the folder that hold Markdown for the asset's page, by title.
     """
 
     folder: Path
@@ -68,12 +68,12 @@ class Draft:
 
 @dataclass(frozen=True)
 class Made:
-    """An artifact that is there now; `reused` when it was there before."""
+    """An artifact that is there now; `reused` when it was there before, `pages` its Markdown by title."""
 
     manifest: dict
     path: str
     reused: bool
-    pages: Mapping[str, str] = field(default_factory=dict)
+    pages: Mapping[str, str]
 
 
 def make(project: Project, ref: Ref, body: Callable[[Inputs, Draft], None]) -> Made:
@@ -88,7 +88,7 @@ def make(project: Project, ref: Ref, body: Callable[[Inputs, Draft], None]) -> M
         states = survey(project, [ref])
         manifest = states[ref].manifest
         if manifest and _intact(store, ref, manifest):
-            return Made(manifest, path, reused=True)
+            return Made(manifest, path, reused=True, pages=store.pages(ref, manifest))
         if absent := lacking(node, states):
             raise FailedWork(_not_ready(ref, absent[0], states[absent[0]]))
         fingerprints = {input_ref: states[input_ref].fingerprint for input_ref in node.inputs}
@@ -108,6 +108,7 @@ def make(project: Project, ref: Ref, body: Callable[[Inputs, Draft], None]) -> M
                         "inputs": {str(input_ref): value for input_ref, value in fingerprints.items()},
                         "settings": node.settings,
                         "facts": draft.facts,
+                        "pages": draft.pages,
                         "versions": {"grpo_assets": version("grpo-assets"), **project.catalog.libraries},
                     },
                 )
@@ -118,7 +119,7 @@ def make(project: Project, ref: Ref, body: Callable[[Inputs, Draft], None]) -> M
                 except OSError as unrecorded:  # such as a full disk, which may be the first error too
                     reason += f"\n  and this could not be recorded: {unrecorded}"
                 raise FailedWork(f"{ref}: {reason}") from error
-        return Made(manifest, path, reused=False, pages=draft.pages)
+        return Made(manifest, path, reused=False, pages=store.pages(ref, manifest))
 
 
 def _intact(store: Store, ref: Ref, manifest: dict) -> bool:

@@ -54,8 +54,8 @@ def load_catalog(folder: Path) -> Catalog:
         libraries={name: version(name) for name in LIBRARIES},
     )
     for name, policy in policies.items():
-        if policy.kind == "built" and (policy.suite not in suites or not suites[policy.suite].generator):
-            generated = [name for name, suite in suites.items() if suite.generator]
+        generated = [name for name, suite in suites.items() if suite.generator]
+        if policy.kind == "built" and policy.suite not in generated:
             raise refuse(f"policies/{name}.yaml", "suite", policy.suite, f"one of {listed(generated)}")
     for name, experiment in catalog.experiments.items():
         check_experiment(name, experiment, catalog)

@@ -62,9 +62,7 @@ class LanguageModel:
     tokenizer: Any
     sampling: Sampling
 
-    def complete(
-        self, tasks: Sequence[dict], samples: int, decoding: Decoding, seed: str
-    ) -> list[list[Completion]]:
+    def complete(self, tasks: Sequence[dict], samples: int, decoding: Decoding, seed: str) -> list[list[Completion]]:
         """See `rollouts.Policy`."""
         requests = [(task, index) for task in tasks for index in range(samples)]
         completions: list[Completion] = []
@@ -163,5 +161,3 @@ class GumbelNoise(LogitsProcessor):
         """Scores of the next token with noise on them, shape (rows, vocabulary)."""
         noise = np.stack([generator.gumbel(size=scores.shape[-1]) for generator in self._generators])
         return scores + torch.from_numpy(noise).to(scores)
-
-

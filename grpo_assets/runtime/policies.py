@@ -4,6 +4,8 @@ from pathlib import Path
 
 from grpo_assets.domain.experiments import Catalog, Policy, Pretraining
 from grpo_assets.runtime import rollouts, tabular
+from grpo_assets.runtime.project import Project
+from grpo_assets.runtime.suites import read_tasks
 
 
 def build_policy(name: str, catalog: Catalog, folder: Path) -> dict:
@@ -30,3 +32,16 @@ def load_policy(spec: Policy, base: Path, checkpoint: Path | None = None) -> rol
     from grpo_assets.runtime import language_model  # loads torch
 
     return language_model.load(base, spec.sampling, checkpoint / "adapter" if checkpoint else None)
+
+
+def check_suite(project: Project, experiment: str) -> None:
+    """Find out before any work whether the tasks of an experiment can be read and its policy can complete them.
+
+    Raises:
+        UserMistake: for a bad row, with file, line number and reason.
+    """
+    spec = project.catalog.experiments[experiment]
+    rows = read_tasks(project.catalog.suites[spec.suite], project.folder)
+    if project.catalog.policies[spec.policy].kind == "tabular":
+        for row in rows:
+            tabular.texts_of(row)

@@ -26,9 +26,7 @@ class Completion(NamedTuple):
 class Policy(Protocol):
     """Anything that completes prompts."""
 
-    def complete(
-        self, tasks: Sequence[dict], samples: int, decoding: Decoding, seed: str
-    ) -> list[list[Completion]]:
+    def complete(self, tasks: Sequence[dict], samples: int, decoding: Decoding, seed: str) -> list[list[Completion]]:
         """Completions of each task, shape (tasks, samples).
 
         Args:
@@ -54,9 +52,7 @@ def evaluate(policy: Policy, tasks: Sequence[dict], samples: int) -> list[dict]:
     return sampled + roll_out(policy, tasks, 1, "greedy", "evaluation")
 
 
-def judged(
-    task: dict, completion: Completion, index: int, decoding: Decoding, step: int | None = None
-) -> dict:
+def judged(task: dict, completion: Completion, index: int, decoding: Decoding, step: int | None = None) -> dict:
     """The row of a completion, with its verdict."""
     verdict = verify(task["answer"], completion.text, completion.truncated)
     return {

@@ -74,9 +74,7 @@ def _padded(weights: npt.NDArray[np.float64] | None, width: int) -> npt.NDArray[
     return np.pad(known, (0, width - len(known)))
 
 
-def _kl_gradient(
-    now: npt.NDArray[np.float64], start: npt.NDArray[np.float64]
-) -> tuple[float, npt.NDArray[np.float64]]:
+def _kl_gradient(now: npt.NDArray[np.float64], start: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
     """KL(now || start) in nats, and its gradient by the logits of `now`, shape (candidates,)."""
     said = now > 0
     log_ratio = np.zeros(len(now))

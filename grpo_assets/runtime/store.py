@@ -99,6 +99,13 @@ class Store:
             self.fs.get_file(f"{folder}/{name}", str(copy / name))
         return copy
 
+    def pages(self, ref: Ref, manifest: dict) -> dict[str, str]:
+        """The Markdown files of an artifact by title."""
+        folder = place(ref).folder
+        return {
+            title: self.fs.cat_file(self.path(f"{folder}/{name}")).decode() for title, name in manifest["pages"].items()
+        }
+
     @contextmanager
     def lock(self, ref: Ref) -> Iterator[None]:
         """One writer an artifact: wait for the other one; a writer that dies lets go."""

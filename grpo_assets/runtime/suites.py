@@ -1,7 +1,7 @@
 """Reads tasks: generated suites, and JSONL files of the user's."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from grpo_assets.domain.fingerprints import unit_interval
 from grpo_assets.domain.mistakes import UserMistake
 from grpo_assets.domain.tasks import Task, cluster_of, split_of, task_key
 
-DIGITS_RULES = {
+DIGITS_RULES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
     "rev": (lambda s: s[::-1], lambda s: s),
     "sort": (lambda s: "".join(sorted(s)), lambda s: "".join(sorted(s, reverse=True))),
     "max": (max, min),
@@ -47,9 +47,7 @@ def all_digits_tasks() -> list[Task]:
         candidates = [wrong(digits), answer[1:] + answer[:1], answer[:-1] + next_digit]
         distinct = tuple(dict.fromkeys(c for c in candidates if c != answer))
         name = f"{family}-{digits}"
-        tasks.append(
-            Task(name, f"{family} {digits}=", answer, "grpo_assets digits", "Apache-2.0", family, distinct)
-        )
+        tasks.append(Task(name, f"{family} {digits}=", answer, "grpo_assets digits", "Apache-2.0", family, distinct))
     return tasks
 
 

@@ -51,9 +51,7 @@ class TabularPolicy:
     sampling: Sampling
     weights: Weights = field(default_factory=dict)
 
-    def complete(
-        self, tasks: Sequence[dict], samples: int, decoding: Decoding, seed: str
-    ) -> list[list[Completion]]:
+    def complete(self, tasks: Sequence[dict], samples: int, decoding: Decoding, seed: str) -> list[list[Completion]]:
         """See `rollouts.Policy`."""
         completions = []
         for task in tasks:
@@ -64,9 +62,7 @@ class TabularPolicy:
                 generator = np.random.default_rng(seed_of(seed, task["task_key"]))
                 chosen = [int(np.searchsorted(np.cumsum(chances), u)) for u in generator.random(samples)]
             divergence = self.kl_to_base(task)
-            completions.append(
-                [self.completion(texts[min(index, len(texts) - 1)], divergence) for index in chosen]
-            )
+            completions.append([self.completion(texts[min(index, len(texts) - 1)], divergence) for index in chosen])
         return completions
 
     def chances(self, task: dict) -> npt.NDArray[np.float64]:

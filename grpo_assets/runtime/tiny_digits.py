@@ -55,9 +55,7 @@ def build(settings: Pretraining, shares: Mapping[Split, float], folder: Path) ->
             )
         )
         losses = _pretrain(model, tokenizer, tasks, settings)
-    model.generation_config = GenerationConfig(
-        pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id
-    )
+    model.generation_config = GenerationConfig(pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     last = losses[-max(1, len(losses) // 10) :]
@@ -89,29 +87,24 @@ def _pretrain(
     right = [_example(tokenizer, task.prompt, task.answer) for task in tasks]
     wrong = [_example(tokenizer, task.prompt, _wrong_label(task)) for task in tasks]
     inputs, labels = (
-        torch.stack([torch.stack([r[part], w[part]]) for r, w in zip(right, wrong, strict=True)])
-        for part in (0, 1)
+        torch.stack([torch.stack([r[part], w[part]]) for r, w in zip(right, wrong, strict=True)]) for part in (0, 1)
     )
     shares = torch.tensor([WRONG_SHARE[int(_digits(task)[0])] for task in tasks])
 
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, max_lr=settings.learning_rate, total_steps=settings.steps
-    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=settings.learning_rate, total_steps=settings.steps)
     losses = []
     model.train()
     for _ in range(settings.steps):
         picked = torch.randint(len(tasks), (settings.batch_size,))
         side = (torch.rand(settings.batch_size) < shares[picked]).long()
         batch = inputs[picked, side]
-        loss = model(
-            input_ids=batch, attention_mask=batch != tokenizer.pad_token_id, labels=labels[picked, side]
-        ).loss
+        loss = model(input_ids=batch, attention_mask=batch != tokenizer.pad_token_id, labels=labels[picked, side]).loss
         loss.backward()
         optimizer.step()
         schedule.step()
         optimizer.zero_grad()
-        losses.append(float(loss))
+        losses.append(float(loss.detach()))
     return losses
 
 

@@ -122,9 +122,7 @@ class TrainingLog:
 
 def _informative(rows: list[dict]) -> set[str]:
     """Keys of the tasks with a group that is informative by correctness, whatever the reward."""
-    return {
-        group[0]["task_key"] for group in groups(rows) if is_informative([correctness(row) for row in group])
-    }
+    return {group[0]["task_key"] for group in groups(rows) if is_informative([correctness(row) for row in group])}
 
 
 def train(trainer: str, training: Training, base: Path, folder: Path) -> dict:

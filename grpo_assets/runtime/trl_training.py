@@ -4,10 +4,10 @@ The curriculum is written out as the dataset's row order, in one epoch and with 
 default and replays the first epoch's order in later ones.
 """
 
-import os
 from pathlib import Path
 from typing import Any
 
+import huggingface_hub.constants
 import torch
 from datasets import Dataset
 from peft import LoraConfig
@@ -19,6 +19,8 @@ from grpo_assets.runtime.language_model import end_tokens, one_thread
 from grpo_assets.runtime.rollouts import Completion, judged
 from grpo_assets.runtime.training import Training, TrainingLog
 
+huggingface_hub.constants.HF_HUB_DISABLE_TELEMETRY = True  # TRL reports each trainer that is built
+
 ADAPTER_FILES = {"adapter_model.safetensors", "adapter_config.json"}
 
 
@@ -28,7 +30,6 @@ def train_trl(training: Training, base: Path, folder: Path) -> dict:
     Raises:
         FailedWork: when a number is not finite or training took other steps than planned.
     """
-    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     tokenizer = AutoTokenizer.from_pretrained(base, padding_side="left")
     model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
     log = TrainingLog(training, folder)
