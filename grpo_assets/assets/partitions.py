@@ -1,4 +1,4 @@
-"""Partition definitions and mappings, generated from the project's graph: Dagster sees the edges that the domain knows."""
+"""Partition definitions and mappings, generated from the project's graph, so that Dagster sees the same edges."""
 
 from collections import defaultdict
 

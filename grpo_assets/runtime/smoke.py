@@ -4,6 +4,7 @@ Every axis of the matrix bites as it does in the real trainer: group-relative ad
 the KL to the start policy, the curriculum's order and a seed.
 """
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +63,7 @@ def train_smoke(training: Training, base: Path, folder: Path) -> dict:
         for family in families:
             weights[family] = weights[family] + recipe.learning_rate * gradient[family]
         divergence = float(np.mean(divergences))
-        norm = float(np.sqrt(sum(np.sum(g**2) for g in gradient.values())))
+        norm = math.hypot(*(float(g) for of_family in gradient.values() for g in of_family))
         log.step(rows, loss + variant.kl_beta * divergence, divergence, norm)
 
     save(weights, folder)

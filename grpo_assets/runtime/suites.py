@@ -28,6 +28,8 @@ def read_tasks(suite: Suite, folder: Path) -> list[dict]:
         UserMistake: for a bad row, with file, line number and reason.
     """
     tasks = digits_tasks(suite) if suite.generator else list(_read_jsonl(suite, folder))
+    if not tasks:
+        raise UserMistake(f"{suite.path}: no tasks in it\n  allowed: one JSON object a line, at least one")
     _refuse_repeats(tasks)
     rows = []
     for _, task in tasks:

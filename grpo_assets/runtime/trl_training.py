@@ -150,8 +150,8 @@ class _StepLog(TrainerCallback):
 
 def _save_adapter(model: Any, folder: Path) -> None:
     """Write the adapter's weights and config; the base is named by the manifest, not by a path of this machine."""
-    model.peft_config["default"].base_model_name_or_path = None
-    model.save_pretrained(folder)
+    model.peft_config["default"].base_model_name_or_path = "base_policy"
+    model.save_pretrained(folder, save_embedding_layers=False)
     for file in folder.iterdir():
         if file.name not in ADAPTER_FILES:
             file.unlink()

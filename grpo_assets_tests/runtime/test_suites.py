@@ -1,0 +1,109 @@
+"""Suites give tasks with keys, clusters and splits, and refuse bad rows by line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from grpo_assets.domain.experiments import Fields, Suite
+from grpo_assets.domain.mistakes import UserMistake
+from grpo_assets.domain.tasks import isolation_of
+from grpo_assets.runtime.suites import all_digits_tasks, read_tasks
+
+DIGITS = Suite(generator="digits", seed=20260601, tasks=900)
+GOOD = {"question": "1+1=", "solution": "2", "name": "one", "wrong": ["3"]}
+
+
+def jsonl(folder: Path, *rows: object) -> Suite:
+    lines = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
+    (folder / "tasks.jsonl").write_bytes(b"\n".join(lines))
+    fields = Fields(prompt="question", answer="solution", task_id="name", candidates="wrong")
+    return Suite(path="tasks.jsonl", fields=fields, licence="CC0-1.0")
+
+
+def test_digits_has_3000_distinct_tasks() -> None:
+    """Three rules over a thousand numbers, each prompt once."""
+    tasks = all_digits_tasks()
+
+    assert len({task.prompt for task in tasks}) == len(tasks) == 3000
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer"), [("rev 482=", "284"), ("sort 482=", "248"), ("max 482=", "8"), ("rev 100=", "001")]
+)
+def test_digits_answers_are_right(prompt: str, answer: str) -> None:
+    """Each rule gives the answer that its name says."""
+    assert {task.prompt: task.answer for task in all_digits_tasks()}[prompt] == answer
+
+
+def test_every_digits_task_has_a_wrong_candidate_and_none_that_is_right() -> None:
+    """The tabular policy can go wrong on every task."""
+    assert all(task.candidates and task.answer not in task.candidates for task in all_digits_tasks())
+
+
+def test_the_shipped_suite_has_900_tasks_in_isolated_splits(tmp_path: Path) -> None:
+    """The splits are disjoint and near their shares."""
+    rows = read_tasks(DIGITS, tmp_path)
+
+    sizes = {split: sum(row["split"] == split for row in rows) for split in ("train", "dev", "heldout")}
+    assert sum(sizes.values()) == 900
+    assert 490 <= sizes["train"] <= 590
+    assert 140 <= sizes["dev"] <= 220
+    assert isolation_of(rows)["dev_tasks"] == sizes["dev"]
+
+
+def test_a_larger_suite_moves_no_task_to_another_split(tmp_path: Path) -> None:
+    """A task's split depends on its content alone."""
+    few = {row["task_key"]: row["split"] for row in read_tasks(DIGITS.model_copy(update={"tasks": 100}), tmp_path)}
+    all_of_them = {row["task_key"]: row["split"] for row in read_tasks(DIGITS, tmp_path)}
+
+    assert few.items() <= all_of_them.items()
+
+
+def test_a_jsonl_file_is_read_through_its_field_mapping(tmp_path: Path) -> None:
+    """The suite's YAML says which key holds what."""
+    [row] = read_tasks(jsonl(tmp_path, GOOD), tmp_path)
+
+    assert (row["task_id"], row["prompt"], row["answer"]) == ("one", "1+1=", "2")
+    assert (row["source"], row["licence"], row["candidates"]) == ("tasks.jsonl", "CC0-1.0", ("3",))
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        ({k: v for k, v in GOOD.items() if k != "solution"}, "solution: is missing"),
+        ({**GOOD, "solution": ""}, "solution: '' is not allowed"),
+        ({**GOOD, "solution": None}, "solution: None is not allowed"),
+        ({**GOOD, "solution": 2}, "solution: 2 is not allowed"),
+        ({**GOOD, "question": "  "}, "question: '  ' is not allowed"),
+        ({**GOOD, "wrong": "3"}, "wrong: '3' is not allowed"),
+        ({**GOOD, "question": "other"}, "task_id: 'one' stands at tasks.jsonl: line 1 already"),
+        ({**GOOD, "name": "two"}, "prompt and answer: 'two' stands at tasks.jsonl: line 1 already"),
+        (["a list"], "['a list'] is not allowed"),
+        (b"{not json", "Expecting property name"),
+        (b"", "Expecting value"),  # an empty line in the middle
+        (b'{"question": "\xff"}', "utf-8"),
+    ],
+)
+def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, bad: object, reason: str) -> None:
+    """The message has the file, the line, what is wrong and what is allowed."""
+    suite = jsonl(tmp_path, GOOD, bad, {**GOOD, "name": "three", "question": "1+2="})
+
+    with pytest.raises(UserMistake) as mistake:
+        read_tasks(suite, tmp_path)
+
+    assert "tasks.jsonl: line 2: " in str(mistake.value)
+    assert reason in str(mistake.value)
+    assert "allowed: " in str(mistake.value)
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    """A suite without tasks is a mistake, not an empty table."""
+    with pytest.raises(UserMistake, match=r"tasks\.jsonl: no tasks"):
+        read_tasks(jsonl(tmp_path), tmp_path)
+
+
+def test_more_tasks_than_digits_has_are_refused(tmp_path: Path) -> None:
+    """The generator says how many there are."""
+    with pytest.raises(UserMistake, match="1 to 3000"):
+        read_tasks(DIGITS.model_copy(update={"tasks": 3001}), tmp_path)
