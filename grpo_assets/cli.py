@@ -97,6 +97,9 @@ def ui(port: int) -> None:
     from grpo_assets.instance import open_instance
 
     open_instance(project.folder).dispose()
+    # a .env of the current folder would win over the environment, so Dagster starts in a folder without one
+    os.environ["GRPO_DATA_DIR"] = str(project.folder)
+    os.chdir(os.environ["DAGSTER_HOME"])
     workspace = Path(__file__).parent / "workspace.yaml"
     command = ["-m", "dagster", "dev", "--workspace", str(workspace), "--port", str(port)]
     os.execv(sys.executable, [sys.executable, *command])

@@ -8,16 +8,28 @@ import dagster as dg
 import psutil
 from dagster._core.storage.event_log import SqliteEventLogStorage  # no public name
 
+from grpo_assets.domain.mistakes import UserMistake
+
 SHIPPED_CONFIG = Path(__file__).parent / "dagster.yaml"
 
 
 def open_instance(data_folder: Path) -> dg.DagsterInstance:
-    """The instance of `DAGSTER_HOME`, by default the one in the data folder; never a throw-away one."""
-    home = Path(os.environ.setdefault("DAGSTER_HOME", str(data_folder / "dagster_home")))
-    home.mkdir(parents=True, exist_ok=True)
-    if not (home / "dagster.yaml").exists():
-        copyfile(SHIPPED_CONFIG, home / "dagster.yaml")
-    return dg.DagsterInstance.get()
+    """The instance of `DAGSTER_HOME`, by default the one in the data folder; never a throw-away one.
+
+    Raises:
+        UserMistake: when the folder cannot be written.
+    """
+    home = Path(os.environ.get("DAGSTER_HOME") or data_folder / "dagster_home").absolute()
+    os.environ["DAGSTER_HOME"] = str(home)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        if not (home / "dagster.yaml").exists():
+            copyfile(SHIPPED_CONFIG, home / "dagster.yaml")
+        return dg.DagsterInstance.get()
+    except OSError as error:
+        raise UserMistake(
+            f"DAGSTER_HOME: {home}: cannot be used: {error.strerror}\n  allowed: a folder that this user can write"
+        ) from None
 
 
 def free_slots_of_killed_runs(instance: dg.DagsterInstance) -> list[str]:

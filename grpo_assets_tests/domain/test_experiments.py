@@ -1,0 +1,430 @@
+"""A wrong spec is refused with file, field, value and what is allowed; a slug names one cell of the matrix."""
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grpo_assets.domain.experiments import (
+    Experiment,
+    Policy,
+    Spec,
+    Suite,
+    Variant,
+    check_experiment,
+    parse,
+    variants,
+)
+from grpo_assets.domain.mistakes import UserMistake
+from grpo_assets_tests.builders import (
+    LAW,
+    built_policy_dict,
+    catalog,
+    experiment,
+    experiment_dict,
+    file_suite_dict,
+    policy_dict,
+    suite_dict,
+    trl_experiment_dict,
+    variant,
+)
+
+REWARDS = ("reward_v0_correctness", "reward_v1_shaped")
+AXES = st.fixed_dictionaries(
+    {
+        "seeds": st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=3, unique=True),
+        "group_sizes": st.lists(st.integers(2, 64), min_size=1, max_size=3, unique=True),
+        "kl_betas": st.lists(st.integers(0, 999).map(lambda x: x / 1000), min_size=1, max_size=3, unique=True),
+        "rewards": st.lists(st.sampled_from(REWARDS), min_size=1, unique=True),
+        "curricula": st.lists(st.sampled_from(["static", "informative", "random"]), min_size=1, unique=True),
+    }
+)
+ALL_KEYS = "evaluation, matrix, pilot, policy, recipe, selection, suite, trainer"
+RECIPE_KEYS = "learning_rate, lora_rank, rollouts_per_step, steps"
+MATRIX_KEYS = "curricula, group_sizes, kl_betas, rewards, seeds"
+AT_LEAST = "greater than or equal to"
+AT_MOST = "less than or equal to"
+NOT_EMPTY = "List should have at least 1 item after validation, not 0"
+ORIGIN = "either generator, seed and tasks, or path, fields and licence"
+SHARES = "splits: the shares of train, dev and heldout, which add up to 1"
+RANK = "a whole number with trl, nothing with smoke"
+DIVISORS = "divisors of recipe.rollouts_per_step, which is 8"
+
+
+def refusal_of(spec: type[Spec], content: object, where: str) -> str:
+    """The message with which a content is refused."""
+    with pytest.raises(UserMistake) as refusal:
+        parse(spec, content, where)
+    return str(refusal.value)
+
+
+def refusal_of_check(content: dict) -> str:
+    """The message with which an experiment is refused that is valid by itself."""
+    declared = parse(Experiment, content, "experiments/mini.yaml")
+    with pytest.raises(UserMistake) as refusal:
+        check_experiment("mini", declared, catalog())
+    return str(refusal.value)
+
+
+def sampling(**parts: object) -> dict:
+    """The sampler of a policy; keywords replace parts of it."""
+    return {"temperature": 1.0, "max_completion_tokens": 6, **parts}
+
+
+def without(content: dict, *keys: str) -> dict:
+    """A content without a key, or without a key of one of its sections."""
+    key, *rest = keys
+    if rest:
+        return {**content, key: without(content[key], *rest)}
+    return {name: part for name, part in content.items() if name != key}
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value", "allowed"),
+    [
+        # unknown keys: those of the level are what is allowed
+        ({"notes": "x"}, "notes", "'notes'", f"the keys {ALL_KEYS}"),
+        ({"recipe": {"stepz": 3}}, "recipe.stepz", "'stepz'", f"the keys {RECIPE_KEYS}"),
+        ({"matrix": {"betas": [0]}}, "matrix.betas", "'betas'", f"the keys {MATRIX_KEYS}"),
+        # empty axes
+        ({"matrix": {"seeds": []}}, "matrix.seeds", "[]", NOT_EMPTY),
+        ({"matrix": {"rewards": []}}, "matrix.rewards", "[]", NOT_EMPTY),
+        # values out of range
+        ({"matrix": {"group_sizes": [4, 1]}}, "matrix.group_sizes.1", "1", f"{AT_LEAST} 2"),
+        ({"matrix": {"kl_betas": [0.0, -0.1]}}, "matrix.kl_betas.1", "-0.1", f"{AT_LEAST} 0"),
+        ({"matrix": {"seeds": [-1]}}, "matrix.seeds.0", "-1", f"{AT_LEAST} 0"),
+        ({"matrix": {"seeds": [2**32]}}, "matrix.seeds.0", "4294967296", "less than 4294967296"),
+        ({"pilot": {"samples_per_prompt": 0}}, "pilot.samples_per_prompt", "0", f"{AT_LEAST} 1"),
+        ({"pilot": {"samples_per_prompt": 1025}}, "pilot.samples_per_prompt", "1025", f"{AT_MOST} 1024"),
+        ({"pilot": {"round": 0}}, "pilot.round", "0", f"{AT_LEAST} 1"),
+        ({"recipe": {"steps": 0}}, "recipe.steps", "0", f"{AT_LEAST} 1"),
+        ({"recipe": {"learning_rate": 0}}, "recipe.learning_rate", "0", "greater than 0"),
+        ({"recipe": {"rollouts_per_step": 1}}, "recipe.rollouts_per_step", "1", f"{AT_LEAST} 2"),
+        ({"evaluation": {"samples_per_task": 0}}, "evaluation.samples_per_task", "0", f"{AT_LEAST} 1"),
+        (
+            {"selection": {"min_informative_prompts": -1}},
+            "selection.min_informative_prompts",
+            "-1",
+            f"{AT_LEAST} 0",
+        ),
+        # numbers that are none
+        ({"matrix": {"kl_betas": [math.nan]}}, "matrix.kl_betas.0", "nan", "a finite number"),
+        ({"matrix": {"kl_betas": [math.inf]}}, "matrix.kl_betas.0", "inf", "a finite number"),
+        ({"recipe": {"learning_rate": math.nan}}, "recipe.learning_rate", "nan", "a finite number"),
+        (
+            {"recipe": {"learning_rate": "fast"}},
+            "recipe.learning_rate",
+            "'fast'",
+            "a valid number, unable to parse string as a number",
+        ),
+        # whole numbers are asked for: YAML's yes is True, which Python takes for 1
+        ({"matrix": {"seeds": [True]}}, "matrix.seeds.0", "True", "a valid integer"),
+        ({"matrix": {"group_sizes": [True]}}, "matrix.group_sizes.0", "True", "a valid integer"),
+        ({"recipe": {"steps": True}}, "recipe.steps", "True", "a valid integer"),
+        ({"recipe": {"steps": 4.0}}, "recipe.steps", "4.0", "a valid integer"),
+        ({"recipe": {"steps": "4"}}, "recipe.steps", "'4'", "a valid integer"),
+        # words of a fixed list, and names
+        ({"trainer": "ppo"}, "trainer", "'ppo'", "'smoke' or 'trl'"),
+        ({"selection": {"metric": "dev_reward"}}, "selection.metric", "'dev_reward'", "'dev_pass_rate'"),
+        (
+            {"selection": {"informative_scope": "all"}},
+            "selection.informative_scope",
+            "'all'",
+            "'training' or 'final_step'",
+        ),
+        ({"suite": "A B"}, "suite", "'A B'", "String should match pattern '^[a-z0-9_-]{1,64}$'"),
+        # one value where a list is asked for, and nothing where a section is
+        ({"matrix": {"seeds": 1}}, "matrix.seeds", "1", "a valid list"),
+        ({"recipe": None}, "recipe", "None", "a valid dictionary or instance of Recipe"),
+    ],
+)
+def test_wrong_values_are_refused(part: dict, field: str, value: str, allowed: str) -> None:
+    """The message holds the file, the field, the value and what is allowed."""
+    message = refusal_of(Experiment, experiment_dict(**part), "experiments/mini.yaml")
+
+    assert message == f"experiments/mini.yaml: {field}: {value} is not allowed\n  allowed: {allowed}"
+
+
+@pytest.mark.parametrize(
+    ("keys", "field", "level"),
+    [
+        (("suite",), "suite", ALL_KEYS),
+        (("matrix",), "matrix", ALL_KEYS),
+        (("recipe", "steps"), "recipe.steps", RECIPE_KEYS),
+        (("matrix", "seeds"), "matrix.seeds", MATRIX_KEYS),
+    ],
+)
+def test_missing_keys_are_refused(keys: tuple[str, ...], field: str, level: str) -> None:
+    """The message holds the file, the field and the keys of its level."""
+    message = refusal_of(Experiment, without(experiment_dict(), *keys), "experiments/mini.yaml")
+
+    assert message == f"experiments/mini.yaml: {field}: is missing\n  the keys of this level: {level}"
+
+
+def test_all_wrong_fields_are_named_at_once() -> None:
+    """A file with two mistakes is not corrected in two rounds."""
+    content = experiment_dict(trainer="ppo", matrix={"seeds": []})
+
+    message = refusal_of(Experiment, content, "experiments/mini.yaml")
+
+    assert message.count("experiments/mini.yaml: ") == 2
+    assert "experiments/mini.yaml: trainer: 'ppo' is not allowed" in message
+    assert "experiments/mini.yaml: matrix.seeds: [] is not allowed" in message
+
+
+@pytest.mark.parametrize("content", [None, [], "suite: few", 3])
+def test_files_without_a_mapping_are_refused(content: object) -> None:
+    """An empty file, a list or a text is told which keys to have."""
+    message = refusal_of(Experiment, content, "experiments/mini.yaml")
+
+    allowed = f"a mapping with the keys {ALL_KEYS}"
+    assert message == f"experiments/mini.yaml: the file: {content!r} is not allowed\n  allowed: {allowed}"
+
+
+@pytest.mark.parametrize(
+    "stem",
+    [
+        "Mini",
+        "mini run",
+        "mini.v2",  # a dot parts the keys of partitions
+        "mini/../x.y",
+        "größe",
+        "a" * 65,
+        "mini\n",
+    ],
+)
+def test_bad_file_names_are_refused(stem: str) -> None:
+    """A name that cannot be part of a key is refused before the content is read."""
+    message = refusal_of(Experiment, None, f"experiments/{stem}.yaml")
+
+    assert message == (
+        f"experiments/{stem}.yaml: file name: {stem.rpartition('/')[2]!r} is not allowed\n"
+        "  allowed: 1 to 64 of the characters a-z 0-9 _ -"
+    )
+
+
+@pytest.mark.parametrize("stem", ["mini", "a" * 64, "0-9_x"])
+def test_good_file_names_are_accepted(stem: str) -> None:
+    """Small letters, digits, underscores and hyphens make a name."""
+    assert parse(Experiment, experiment_dict(), f"experiments/{stem}.yaml") == experiment()
+
+
+@pytest.mark.parametrize(
+    ("content", "field", "value", "allowed"),
+    [
+        (suite_dict(path="x.jsonl"), "the file", ..., ORIGIN),
+        (without(suite_dict(), "seed"), "the file", ..., ORIGIN),
+        (without(file_suite_dict(), "licence"), "the file", ..., ORIGIN),
+        ({}, "the file", {}, ORIGIN),
+        (suite_dict(splits={"train": 0.5, "dev": 0.5}), "the file", ..., SHARES),
+        (suite_dict(splits={"train": 0.5, "dev": 0.3, "heldout": 0.3}), "the file", ..., SHARES),
+        (
+            suite_dict(splits={"train": 0.5, "dev": 0.3, "test": 0.2}),
+            "splits.test.[key]",
+            "test",
+            "'train', 'dev' or 'heldout'",
+        ),
+        (suite_dict(splits={"train": 1, "dev": 0.3, "heldout": 0.2}), "splits.train", 1, "less than 1"),
+        (suite_dict(splits={"train": 0.8, "dev": 0, "heldout": 0.2}), "splits.dev", 0, "greater than 0"),
+        (
+            suite_dict(splits={"train": math.nan, "dev": 0.3, "heldout": 0.2}),
+            "splits.train",
+            math.nan,
+            "a finite number",
+        ),
+        (suite_dict(generator="letters"), "generator", "letters", "'digits'"),
+        (suite_dict(tasks=0), "tasks", 0, f"{AT_LEAST} 1"),
+        (suite_dict(seed=True), "seed", True, "a valid integer"),
+        (
+            file_suite_dict(fields={"promt": "q"}),
+            "fields.promt",
+            "promt",
+            "the keys answer, candidates, family, prompt, task_id",
+        ),
+    ],
+)
+def test_wrong_suites_are_refused(content: dict, field: str, value: object, allowed: str) -> None:
+    """A suite has one origin, complete, and three shares that make a whole."""
+    message = refusal_of(Suite, content, "suites/few.yaml")
+
+    shown = content if value is ... else value
+    assert message == f"suites/few.yaml: {field}: {shown!r} is not allowed\n  allowed: {allowed}"
+
+
+@pytest.mark.parametrize(
+    ("content", "field", "value", "allowed"),
+    [
+        (without(built_policy_dict(), "suite"), "the file", ..., "suite goes with kind built, and only with it"),
+        (policy_dict(suite="few"), "the file", ..., "suite goes with kind built, and only with it"),
+        (policy_dict(pretraining={}), "the file", ..., "pretraining goes with kind built only"),
+        (policy_dict(kind="hub"), "kind", "hub", "'tabular' or 'built'"),
+        (
+            built_policy_dict(pretraining={"step": 1}),
+            "pretraining.step",
+            "step",
+            "the keys batch_size, learning_rate, seed, steps",
+        ),
+        (policy_dict(sampling=sampling(temperature=0)), "sampling.temperature", 0, "greater than 0"),
+        (policy_dict(sampling=sampling(top_p=1.5)), "sampling.top_p", 1.5, f"{AT_MOST} 1"),
+        (policy_dict(sampling=sampling(top_k=-1)), "sampling.top_k", -1, f"{AT_LEAST} 0"),
+        (
+            policy_dict(sampling=sampling(max_completion_tokens=True)),
+            "sampling.max_completion_tokens",
+            True,
+            "a valid integer",
+        ),
+    ],
+)
+def test_wrong_policies_are_refused(content: dict, field: str, value: object, allowed: str) -> None:
+    """A policy has the parts of its kind, and a sampler within its range."""
+    message = refusal_of(Policy, content, "policies/quick.yaml")
+
+    shown = content if value is ... else value
+    assert message == f"policies/quick.yaml: {field}: {shown!r} is not allowed\n  allowed: {allowed}"
+
+
+def test_a_sampler_keeps_all_tokens_unless_told() -> None:
+    """No default of a library cuts the distribution: top-p is 1 and top-k is 0."""
+    policy = parse(Policy, policy_dict(), "policies/quick.yaml")
+
+    assert (policy.sampling.top_p, policy.sampling.top_k) == (1.0, 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "field", "value", "allowed"),
+    [
+        (experiment_dict(suite="digitz"), "suite", "'digitz'", "one of few, own"),
+        (experiment_dict(policy="llama"), "policy", "'llama'", "one of built, tabular"),
+        (
+            experiment_dict(matrix={"rewards": ["reward_v9"]}),
+            "matrix.rewards",
+            "'reward_v9'",
+            "one of reward_v0_correctness, reward_v1_shaped",
+        ),
+        (
+            experiment_dict(matrix={"curricula": ["static", "easy"]}),
+            "matrix.curricula",
+            "'easy'",
+            "one of informative, random, static",
+        ),
+        # an axis value that stands twice
+        (experiment_dict(matrix={"seeds": [1, 2, 1]}), "matrix.seeds", "1", "each value once"),
+        (experiment_dict(matrix={"group_sizes": [4, 4]}), "matrix.group_sizes", "4", "each value once"),
+        (experiment_dict(matrix={"kl_betas": [0, 0.0]}), "matrix.kl_betas", "0.0", "each value once"),
+        (
+            experiment_dict(matrix={"curricula": ["static", "static"]}),
+            "matrix.curricula",
+            "'static'",
+            "each value once",
+        ),
+        # two variants of one slug
+        (
+            experiment_dict(matrix={"kl_betas": [0.02, 0.02000000001]}),
+            "matrix.kl_betas",
+            "[0.02, 0.02000000001]",
+            "values that differ in six digits",
+        ),
+        # trainers that do not fit the policy
+        (experiment_dict(trainer="trl"), "trainer", "'trl'", "smoke, for a policy of kind tabular"),
+        (experiment_dict(policy="built"), "trainer", "'smoke'", "trl, for a policy of kind built"),
+        (experiment_dict(recipe={"lora_rank": 8}), "recipe.lora_rank", "8", RANK),
+        (trl_experiment_dict(recipe={"lora_rank": None}), "recipe.lora_rank", "None", RANK),
+        # groups that do not fill a step
+        (experiment_dict(matrix={"group_sizes": [4, 3]}), "matrix.group_sizes", "3", DIVISORS),
+        (experiment_dict(matrix={"group_sizes": [16]}), "matrix.group_sizes", "16", DIVISORS),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(content: dict, field: str, value: str, allowed: str) -> None:
+    """The message holds the file, the field, the value and what is allowed."""
+    message = refusal_of_check(content)
+
+    assert message == f"experiments/mini.yaml: {field}: {value} is not allowed\n  allowed: {allowed}"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        experiment_dict(),
+        experiment_dict(suite="own"),
+        trl_experiment_dict(),
+        experiment_dict(matrix={"seeds": [0, 2**32 - 1], "group_sizes": [2, 4, 8], "kl_betas": [0.02, 0.020001]}),
+    ],
+)
+def test_experiments_that_fit_are_accepted(content: dict) -> None:
+    """An experiment whose parts fit together passes without a word."""
+    check_experiment("mini", parse(Experiment, content, "experiments/mini.yaml"), catalog())
+
+
+def test_specs_do_not_change() -> None:
+    """A spec is the same from load to manifest."""
+    with pytest.raises(ValueError, match="frozen"):
+        experiment().suite = "other"
+
+
+def test_slug_has_the_form_of_the_spec() -> None:
+    """The slug of the example of the spec is that of the spec."""
+    cell = Variant(seed=20260601, group_size=4, kl_beta=0.02, reward="reward_v0_correctness", curriculum="static")
+
+    assert cell.slug == "reward_v0_correctness_static_seed-20260601_g-4_kl-0.02_static"
+
+
+@pytest.mark.parametrize(
+    ("kl_beta", "shown"),
+    [(0.0, "kl-0"), (1, "kl-1"), (0.1, "kl-0.1"), (1e-5, "kl-1e-05"), (1 / 3, "kl-0.333333")],
+)
+def test_slug_shows_kl_betas_in_six_digits(kl_beta: float, shown: str) -> None:
+    """Numbers are short and the same on every machine."""
+    assert variant(kl_beta=kl_beta).slug == f"reward_v0_correctness_static_seed-1_g-4_{shown}_static"
+
+
+@LAW
+@given(axes=AXES)
+def test_variants_are_the_cross_product(axes: dict[str, list[Any]]) -> None:
+    """Each cell stands once, under its own slug."""
+    cells = variants(experiment(matrix=axes))
+
+    assert len(cells) == math.prod(map(len, axes.values()))
+    assert all(slug == cell.slug for slug, cell in cells.items())
+    assert len(set(cells.values())) == len(cells)
+
+
+@LAW
+@given(axes=AXES)
+def test_order_of_the_axes_changes_no_slug(axes: dict[str, list[Any]]) -> None:
+    """Lists in another order declare the same variants."""
+    turned = {name: values[::-1] for name, values in axes.items()}
+
+    assert dict(sorted(variants(experiment(matrix=turned)).items())) == dict(
+        sorted(variants(experiment(matrix=axes)).items())
+    )
+
+
+@LAW
+@given(axes=AXES, seed=st.integers(0, 2**32 - 1))
+def test_adding_a_value_changes_no_other_slug(axes: dict[str, list[Any]], seed: int) -> None:
+    """A matrix that grows keeps the variants that it had."""
+    before = variants(experiment(matrix=axes))
+
+    after = variants(experiment(matrix={**axes, "seeds": [seed, *axes["seeds"]]}))
+
+    assert before.items() <= after.items()
+
+
+def test_variants_come_in_the_order_of_the_axes() -> None:
+    """Reward and curriculum turn slowest, the KL weight fastest."""
+    declared = experiment(matrix={"seeds": [2, 1], "kl_betas": [0.1, 0.0], "curricula": ["static", "informative"]})
+
+    cells = [(cell.curriculum, cell.seed, cell.kl_beta) for cell in variants(declared).values()]
+
+    assert cells == [
+        ("static", 2, 0.1),
+        ("static", 2, 0.0),
+        ("static", 1, 0.1),
+        ("static", 1, 0.0),
+        ("informative", 2, 0.1),
+        ("informative", 2, 0.0),
+        ("informative", 1, 0.1),
+        ("informative", 1, 0.0),
+    ]

@@ -1,0 +1,111 @@
+"""A row of the experiment table has what was measured, or says why nothing was."""
+
+from typing import Any
+
+import pytest
+
+from grpo_assets.domain.tables import MEASURED, comparison, table_row
+from grpo_assets_tests.builders import evaluation_rows, variant
+from grpo_assets_tests.builders import table_row as built_row
+
+TRAINED = {"last_reward_mean": 0.5, "informative_prompts_training": 12, "informative_prompts_final_step": 3}
+EVALUATED = {
+    "tasks": 10,
+    "pass_rate": 0.75,
+    "pass_rate_interval": [0.5, 0.9],
+    "greedy_pass_rate": 0.8,
+    "greedy_pass_rate_interval": [0.6, 0.95],
+    "kl_to_base": 0.02,
+    "no_verdict": 0,
+}
+
+
+def fresh(facts: dict[str, Any]) -> dict[str, Any]:
+    """A step whose artifact is there."""
+    return {"condition": "fresh", "reason": None, "facts": facts}
+
+
+def lacking(condition: str, reason: str) -> dict[str, Any]:
+    """A step whose artifact is not there."""
+    return {"condition": condition, "reason": reason}
+
+
+def test_row_of_a_complete_variant() -> None:
+    """A variant that was trained and evaluated has its cell and all that was measured."""
+    cell = variant(seed=7, kl_beta=0.02)
+
+    row = table_row(cell.slug, cell, fresh(TRAINED), fresh(EVALUATED))
+
+    assert row == {
+        "variant": "reward_v0_correctness_static_seed-7_g-4_kl-0.02_static",
+        "seed": 7,
+        "group_size": 4,
+        "kl_beta": 0.02,
+        "reward": "reward_v0_correctness",
+        "curriculum": "static",
+        "status": "complete",
+        "reason": None,
+        "dev_pass_rate": 0.75,
+        "dev_pass_rate_interval": [0.5, 0.9],
+        "dev_greedy_pass_rate": 0.8,
+        "dev_greedy_pass_rate_interval": [0.6, 0.95],
+        "kl_to_base": 0.02,
+        "last_reward_mean": 0.5,
+        "informative_prompts_training": 12,
+        "informative_prompts_final_step": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("trained", "evaluated", "status", "reason"),
+    [
+        (lacking("failed", "it broke"), lacking("missing", "no checkpoint"), "failed", "it broke"),
+        (lacking("missing", "not trained"), lacking("missing", "no checkpoint"), "missing", "not trained"),
+        (lacking("stale", "the recipe changed"), fresh(EVALUATED), "missing", "the recipe changed"),
+        (fresh(TRAINED), lacking("failed", "no verdicts"), "failed", "no verdicts"),
+        (fresh(TRAINED), lacking("missing", "not evaluated"), "missing", "not evaluated"),
+    ],
+)
+def test_row_of_a_variant_that_lacks_something(trained: dict, evaluated: dict, status: str, reason: str) -> None:
+    """The first step that is not fresh says what is wrong, and all measures are None, never 0."""
+    row = table_row("slug", variant(), trained, evaluated)
+
+    assert (row["status"], row["reason"]) == (status, reason)
+    assert {name: row[name] for name in MEASURED} == dict.fromkeys(MEASURED)
+
+
+@pytest.mark.parametrize("evaluated", [fresh(EVALUATED), lacking("missing", "not evaluated")])
+def test_all_rows_have_the_same_columns(evaluated: dict) -> None:
+    """A table can be built from rows of complete and of missing variants."""
+    row = table_row("slug", variant(), fresh(TRAINED), evaluated)
+
+    assert list(row) == list(built_row())
+
+
+def test_a_measure_that_is_absent_is_an_error() -> None:
+    """A complete variant that lacks a measure is not filled up."""
+    with pytest.raises(KeyError, match="last_reward_mean"):
+        table_row("slug", variant(), fresh({}), fresh(EVALUATED))
+
+
+def test_comparison_has_both_ways_of_decoding() -> None:
+    """The gain of the sampled rollouts stands beside that of the greedy ones."""
+    baseline = evaluation_rows("a", "ff", "p") + evaluation_rows("b", "pf", "p")
+    trained = evaluation_rows("b", "pp", "p") + evaluation_rows("a", "pf", "f")
+
+    compared = comparison(baseline, [trained, trained])
+
+    assert list(compared) == ["sampled", "greedy"]
+    assert (compared["sampled"]["mean"], compared["sampled"]["gain"]) == (0.75, 0.5)
+    assert (compared["greedy"]["mean"], compared["greedy"]["gain"]) == (0.5, -0.5)
+
+
+def test_there_is_no_comparison_without_a_trained_variant() -> None:
+    """Where no variant is complete there is no gain, not one of 0."""
+    assert comparison(evaluation_rows("a", "pf"), []) is None
+
+
+def test_comparison_of_other_tasks_is_refused() -> None:
+    """A variant that was evaluated on other dev tasks is not compared."""
+    with pytest.raises(ValueError, match="evaluated on different tasks"):
+        comparison(evaluation_rows("a", "pf"), [evaluation_rows("b", "pf")])
