@@ -179,7 +179,8 @@ def _print_outcome(folder: Path) -> None:
         console.print(line, soft_wrap=True)
     console.print()
     chosen = decision["selected"] or "nothing"
-    console.print(f"selected: {chosen}\n  {decision['reason']}\n  {folder}", soft_wrap=True)
+    shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+    console.print(f"selected: {chosen}\n  {decision['reason']}\n  {shown}", soft_wrap=True)
 
 
 def _rich_table(table: dict, selected: str | None) -> Table:

@@ -5,8 +5,9 @@ from typing import Any
 
 from hypothesis import settings
 
-from grpo_assets.domain.experiments import Catalog, Experiment, Policy, Suite, Variant
+from grpo_assets.domain.experiments import Variant
 from grpo_assets.domain.fingerprints import fingerprint
+from grpo_assets.domain.specs import Catalog, Experiment, Policy, Suite
 
 LAW = settings(derandomize=True, max_examples=50, deadline=None)
 """How hypothesis checks a law: the same examples each time, and few of them."""

@@ -125,7 +125,7 @@ def test_an_edit_of_heldout_tasks_changes_nothing_before_the_decision(data: Path
 
 
 def split_of_prompt(prompt: str) -> str:
-    from grpo_assets.domain.experiments import Suite
+    from grpo_assets.domain.specs import Suite
     from grpo_assets.domain.tasks import cluster_of, split_of
 
     return split_of(cluster_of(prompt), Suite(generator="digits", seed=0, tasks=1).splits)
@@ -143,9 +143,7 @@ def split_of_prompt(prompt: str) -> str:
     ],
     ids=["malformed YAML", "unknown key", "G of 1", "duplicate value", "indivisible batch", "too many tasks"],
 )
-def test_a_mistake_ends_with_2_and_one_message(
-    data: Path, file: str, old: str, new: str, words: list[str]
-) -> None:
+def test_a_mistake_ends_with_2_and_one_message(data: Path, file: str, old: str, new: str, words: list[str]) -> None:
     """The message names file, field, value and what is allowed; no traceback, nothing written."""
     edit(data / file, old, new)
 
@@ -228,9 +226,7 @@ def test_when_nothing_is_eligible_nothing_is_selected(data: Path) -> None:
 
 def start(data: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "grpo_assets.cli", *arguments]
-    return subprocess.Popen(
-        command, env=environment(data), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    return subprocess.Popen(command, env=environment(data), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def start_pretraining(data: Path) -> subprocess.Popen[str]:

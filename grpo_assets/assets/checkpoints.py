@@ -2,8 +2,9 @@
 
 from grpo_assets.assets.resources import artifact
 from grpo_assets.domain.curriculum import visiting_order
-from grpo_assets.domain.experiments import Recipe, Variant
+from grpo_assets.domain.experiments import Variant
 from grpo_assets.domain.lineage import Ref
+from grpo_assets.domain.specs import Recipe
 from grpo_assets.runtime.artifacts import Draft, Inputs
 from grpo_assets.runtime.project import Project
 from grpo_assets.runtime.training import Training, train

@@ -5,9 +5,7 @@ A curriculum re-orders, it drops nothing: each is a permutation of all training 
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from grpo_assets.domain.fingerprints import seed_of
+from grpo_assets.domain.fingerprints import unit_interval
 from grpo_assets.domain.informativeness import p_informative, value_counts
 
 Order = Callable[[Sequence[dict], int], list[dict]]
@@ -20,13 +18,12 @@ def static(prompts: Sequence[dict], seed: int) -> list[dict]:
 
 def informative(prompts: Sequence[dict], seed: int) -> list[dict]:
     """Prompts whose group is most likely informative come first; ties go by task key."""
-    return sorted(prompts, key=lambda prompt: (-prompt["p_informative"], prompt["task_key"]))
+    return sorted(prompts, key=lambda prompt: (-round(prompt["p_informative"], 12), prompt["task_key"]))
 
 
 def random(prompts: Sequence[dict], seed: int) -> list[dict]:
     """A seeded shuffle: the control that tells an order's effect from that of shuffling."""
-    shuffled = np.random.default_rng(seed_of("random curriculum", seed)).permutation(len(prompts))
-    return [prompts[index] for index in shuffled]
+    return sorted(prompts, key=lambda prompt: unit_interval("random curriculum", seed, prompt["task_key"]))
 
 
 CURRICULA: dict[str, Order] = {"static": static, "informative": informative, "random": random}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.stats import t
-from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.weightstats import zconfint
 
 from grpo_assets.domain.rollouts import correctness
 
@@ -23,17 +23,13 @@ def pass_rates(rows: Sequence[dict], decoding: str) -> dict[str, float]:
 
 
 def pass_rate_interval(rates: Sequence[float]) -> tuple[float, float]:
-    """95% interval of the mean of task pass rates: Wilson's, at the effective number of tasks.
+    """95% interval of the mean of task pass rates, by Agresti and Coull's rule of two more passes and two more fails.
 
-    The tasks are the independent units (Miller, arXiv 2411.00640), so the standard error is that of their mean,
-    and Wilson's interval is taken at the number of yes-or-no trials with that error (Korn and Graubard, 1998).
-    It stays in [0, 1] and has a width where all tasks agree.
+    The tasks are the independent units (Miller, arXiv 2411.00640), so it is the four extra tasks that keep the
+    interval honest near 0 and 1, and give it a width where all tasks agree (The American Statistician 52:2, 1998).
     """
-    mean, tasks = float(np.mean(rates)), len(rates)
-    squared_error = float(np.var(rates, ddof=1)) / tasks if tasks > 1 else 0.0
-    trials = mean * (1 - mean) / squared_error if squared_error > 0 else tasks
-    low, high = proportion_confint(mean * trials, trials, alpha=1 - CONFIDENCE, method="wilson")
-    return float(low), float(high)
+    low, high = zconfint([*rates, 0.0, 0.0, 1.0, 1.0], alpha=1 - CONFIDENCE)
+    return max(0.0, float(low)), min(1.0, float(high))
 
 
 def measure(rows: Sequence[dict]) -> dict:
@@ -74,8 +70,10 @@ def gain(baseline: Mapping[str, float], trained: Sequence[Mapping[str, float]]) 
         over the tasks' differences; the variants are taken as given, so it says nothing of new seeds.
 
     Raises:
-        ValueError: when a variant was evaluated on other tasks.
+        ValueError: when a variant was evaluated on other tasks, or there are fewer than two tasks.
     """
+    if len(baseline) < 2:
+        raise ValueError(f"{len(baseline)} dev tasks have no spread to take an interval from: the suite needs more")
     if any(rates.keys() != baseline.keys() for rates in trained):
         raise ValueError("the variants and the untrained policy were evaluated on different tasks")
     by_task = np.array([[rates[key] for key in baseline] for rates in trained]).mean(axis=0)

@@ -1,165 +1,18 @@
-"""Declared experiments: the validated specs of suites, policies and experiments, and the matrix of variants."""
+"""Declared experiments: specs validated and checked against each other, and the matrix of variants."""
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from itertools import product
 from math import prod
 from pathlib import PurePath
-from typing import Annotated, Any, Literal, Self, TypeVar, get_args
+from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from grpo_assets.domain.curriculum import CURRICULA
 from grpo_assets.domain.mistakes import UserMistake, listed, refuse
 from grpo_assets.domain.rewards import REWARDS
-from grpo_assets.domain.tasks import Split
-
-NAME_PATTERN = r"^[a-z0-9_-]{1,64}$"
-Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
-Count = Annotated[int, Field(strict=True, ge=1)]
-
-
-class Spec(BaseModel):
-    """A part of a YAML file: unknown keys are refused, values are finite and do not change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-S = TypeVar("S", bound=Spec)
-
-
-class Fields(Spec):
-    """Which key of a JSONL row holds which part of a task; `null` where the file has no such part."""
-
-    prompt: str = "prompt"
-    answer: str = "answer"
-    task_id: str | None = None
-    family: str | None = None
-    candidates: str | None = None
-
-
-class Suite(Spec):
-    """A suite of tasks: generated (`generator`) or read from a JSONL file of the user's (`path`)."""
-
-    generator: Literal["digits"] | None = None
-    """Generated suites: the name of the generator, with its seed and the number of tasks to keep."""
-    seed: Annotated[int, Field(strict=True, ge=0)] | None = None
-    tasks: Count | None = None
-
-    path: str | None = None
-    """Suites from a file: JSONL, one task a line; a relative path starts at the data folder."""
-    fields: Fields | None = None
-    licence: str | None = None
-
-    splits: dict[Split, Annotated[float, Field(gt=0, lt=1)]] = {"train": 0.6, "dev": 0.2, "heldout": 0.2}
-
-    @model_validator(mode="after")
-    def _one_origin(self) -> Self:
-        generated = (self.generator, self.seed, self.tasks)
-        read = (self.path, self.fields, self.licence)
-        complete = [all(v is not None for v in origin) for origin in (generated, read)]
-        begun = [any(v is not None for v in origin) for origin in (generated, read)]
-        if complete != begun or sum(begun) != 1:
-            raise ValueError("either generator, seed and tasks, or path, fields and licence")
-        if len(self.splits) != 3 or abs(sum(self.splits.values()) - 1) > 1e-9:
-            raise ValueError("splits: the shares of train, dev and heldout, which add up to 1")
-        return self
-
-
-class Sampling(Spec):
-    """How a policy is sampled, the same for pilots, training and evaluation; nothing is left to a library's default."""
-
-    temperature: Annotated[float, Field(gt=0, le=10)]
-    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
-    top_k: Annotated[int, Field(strict=True, ge=0)] = 0
-    """Keep the k most likely tokens; 0 keeps all, as in TRL and unlike Hugging Face's default of 50."""
-    max_completion_tokens: Count
-
-
-class Pretraining(Spec):
-    """Supervised training of a built policy."""
-
-    steps: Count = 600
-    batch_size: Count = 128
-    learning_rate: Annotated[float, Field(gt=0)] = 3e-3
-    seed: Annotated[int, Field(strict=True, ge=0)] = 20260601
-
-
-class Policy(Spec):
-    """Where a base policy comes from, and how it is sampled.
-
-    `tabular`: a table of chances over the candidates of each task, for the smoke trainer.
-    `built`: a small Llama, pre-trained on prompts of the suite's training side only.
-    """
-
-    kind: Literal["tabular", "built"]
-    suite: Name | None = None
-    pretraining: Pretraining | None = None
-    sampling: Sampling
-
-    @model_validator(mode="after")
-    def _fits_kind(self) -> Self:
-        if (self.kind == "built") != (self.suite is not None):
-            raise ValueError("suite goes with kind built, and only with it")
-        if self.kind != "built" and self.pretraining is not None:
-            raise ValueError("pretraining goes with kind built only")
-        return self
-
-
-class Pilot(Spec):
-    """Rollouts of the base policy before training; a new round is a fresh pilot."""
-
-    samples_per_prompt: Annotated[int, Field(strict=True, ge=1, le=1024)]
-    round: Count = 1
-
-
-class Recipe(Spec):
-    """Settings held fixed across the matrix."""
-
-    steps: Count
-    rollouts_per_step: Annotated[int, Field(strict=True, ge=2)]
-    """Fixed for all group sizes, so that they are compared at an equal rollout budget."""
-    learning_rate: Annotated[float, Field(gt=0)]
-    lora_rank: Count | None = None
-
-
-class Matrix(Spec):
-    """The axes; the variants are their cross product."""
-
-    seeds: Annotated[list[Annotated[int, Field(strict=True, ge=0, lt=2**32)]], Field(min_length=1)]
-    group_sizes: Annotated[list[Annotated[int, Field(strict=True, ge=2)]], Field(min_length=1)]
-    kl_betas: Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1)]
-    rewards: Annotated[list[Name], Field(min_length=1)]
-    curricula: Annotated[list[Name], Field(min_length=1)]
-
-
-class Evaluation(Spec):
-    """Sampled completions of each dev task; one greedy completion always stands beside them."""
-
-    samples_per_task: Annotated[int, Field(strict=True, ge=1, le=1024)]
-
-
-class Selection(Spec):
-    """The rule by which a checkpoint is chosen; it reads dev metrics only."""
-
-    metric: Literal["dev_pass_rate"]
-    min_informative_prompts: Annotated[int, Field(strict=True, ge=0)]
-    """Distinct prompts that were informative by correctness, counted over the scope."""
-    informative_scope: Literal["training", "final_step"] = "training"
-
-
-class Experiment(Spec):
-    """One experiment as its YAML file declares it."""
-
-    suite: Name
-    policy: Name
-    trainer: Literal["smoke", "trl"]
-    pilot: Pilot
-    recipe: Recipe
-    matrix: Matrix
-    evaluation: Evaluation
-    selection: Selection
+from grpo_assets.domain.specs import NAME_PATTERN, Catalog, Experiment, S, Spec
 
 
 class Variant(BaseModel):
@@ -180,19 +33,6 @@ class Variant(BaseModel):
             f"{self.reward}_{self.curriculum}_seed-{self.seed}_g-{self.group_size}"
             f"_kl-{self.kl_beta:g}_{self.curriculum}"
         )
-
-
-class Catalog(BaseModel):
-    """All specs of a data folder by name, and what else decides a number: file contents, library versions."""
-
-    model_config = ConfigDict(frozen=True)
-
-    suites: Mapping[str, Suite]
-    policies: Mapping[str, Policy]
-    experiments: Mapping[str, Experiment]
-    suite_sources: Mapping[str, str]
-    """sha256 of the task file, for suites that are read from one."""
-    libraries: Mapping[str, str]
 
 
 def variants(experiment: Experiment) -> dict[str, Variant]:

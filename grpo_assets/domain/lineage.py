@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from grpo_assets.domain.curriculum import SEEDED
-from grpo_assets.domain.experiments import Catalog, Experiment, Policy, Variant, variants
+from grpo_assets.domain.experiments import Variant, variants
 from grpo_assets.domain.fingerprints import fingerprint
 from grpo_assets.domain.mistakes import UserMistake
 from grpo_assets.domain.rewards import REWARDS, reward_fingerprint
+from grpo_assets.domain.specs import Catalog, Experiment, Policy
 
 GRAIN = {
     "tasks": "suite",

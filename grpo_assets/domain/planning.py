@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from grpo_assets.domain.curriculum import curriculum, visiting_order
-from grpo_assets.domain.experiments import Experiment, Variant, variants
+from grpo_assets.domain.experiments import Variant, variants
+from grpo_assets.domain.specs import Experiment
 
 
 def plan(experiment: Experiment, statistics: Mapping[str, Sequence[dict]]) -> dict:
@@ -15,8 +16,8 @@ def plan(experiment: Experiment, statistics: Mapping[str, Sequence[dict]]) -> di
         statistics: rows of `schemas.STATISTICS` by the name of the reward.
 
     Returns:
-        `variants`, one a cell of the matrix in its order, and `totals`; counts are whole numbers of
-        rollouts, prompts or groups, `coverage` is the share of the training prompts that the variant visits.
+        `variants`, one a cell of the matrix in its order, and `totals`; counts are rollouts, prompts or groups,
+        `coverage` is the share of the training prompts that the variant visits.
     """
     orders: dict[tuple, list[dict]] = {}
     rows = []
@@ -33,7 +34,7 @@ def plan(experiment: Experiment, statistics: Mapping[str, Sequence[dict]]) -> di
             "training_prompts": max(prompts),
             "pilot_rollouts": max(prompts) * experiment.pilot.samples_per_prompt,
             "training_rollouts": sum(row["rollouts"] for row in rows),
-            "expected_informative_groups": sum(row["expected_informative_groups"] for row in rows),
+            "expected_informative_groups": round(sum(row["expected_informative_groups"] for row in rows), 2),
         },
     }
 

@@ -61,4 +61,4 @@ def reward_fingerprint(reward: Reward) -> str:
     assert isinstance(function, ast.FunctionDef)
     if ast.get_docstring(function) is not None:
         function.body = function.body[1:]
-    return fingerprint(ast.dump(tree))
+    return fingerprint(ast.unparse(tree))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from grpo_assets.domain.experiments import Selection
+from grpo_assets.domain.specs import Selection
 
 SELECTION_POLICY = "dev_or_smoke_metrics_only_no_heldout_test"
 
@@ -49,7 +49,7 @@ def _bar(row: dict, rule: Selection) -> str | None:
 
 def _beaten(row: dict, winner: dict, metric: str) -> str:
     if row[metric] < winner[metric]:
-        return f"{metric} {row[metric]:.4f} is below {winner[metric]:.4f}"
+        return f"{metric} {row[metric]:.6g} is below {winner[metric]:.6g}"
     return f"same {metric}; lost the tie-break on kl_to_base, then slug"
 
 

@@ -9,16 +9,9 @@ from typing import Any
 
 import yaml
 
-from grpo_assets.domain.experiments import (
-    Catalog,
-    Experiment,
-    Policy,
-    S,
-    Suite,
-    check_experiment,
-    parse,
-)
+from grpo_assets.domain.experiments import check_experiment, parse
 from grpo_assets.domain.mistakes import UserMistake, listed, refuse
+from grpo_assets.domain.specs import Catalog, Experiment, Policy, S, Suite
 
 LIBRARIES = ("numpy", "torch", "transformers", "trl", "peft")
 

@@ -20,8 +20,8 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from grpo_assets.domain.experiments import Sampling
 from grpo_assets.domain.fingerprints import seed_of
+from grpo_assets.domain.specs import Sampling
 from grpo_assets.runtime.rollouts import Completion, Decoding
 
 BATCH = 256

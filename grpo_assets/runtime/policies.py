@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from grpo_assets.domain.experiments import Catalog, Policy, Pretraining
+from grpo_assets.domain.specs import Catalog, Policy, Pretraining
 from grpo_assets.runtime import rollouts, tabular
 from grpo_assets.runtime.project import Project
 from grpo_assets.runtime.suites import read_tasks

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grpo_assets.domain.experiments import Catalog
 from grpo_assets.domain.lineage import Node, Ref, nodes
 from grpo_assets.domain.mistakes import UserMistake
+from grpo_assets.domain.specs import Catalog
 from grpo_assets.runtime.catalog import data_folder, load_catalog
 from grpo_assets.runtime.store import Store
 

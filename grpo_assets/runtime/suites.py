@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 
-from grpo_assets.domain.experiments import Suite
 from grpo_assets.domain.fingerprints import unit_interval
 from grpo_assets.domain.mistakes import UserMistake
+from grpo_assets.domain.specs import Suite
 from grpo_assets.domain.tasks import Task, cluster_of, split_of, task_key
 
 DIGITS_RULES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
@@ -97,6 +97,8 @@ def _text(row: dict, field: str, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
         found = f"{value!r} is not allowed" if field in row else f"is missing; the row has {sorted(row)}"
         raise UserMistake(f"{where}: {field}: {found}\n  allowed: a text that is not empty")
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise UserMistake(f"{where}: {field}: {value!r} is not allowed\n  allowed: Unicode without lone surrogates")
     return value
 
 

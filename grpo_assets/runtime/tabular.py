@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from grpo_assets.domain.experiments import Sampling
 from grpo_assets.domain.fingerprints import seed_of, unit_interval
 from grpo_assets.domain.mistakes import UserMistake
+from grpo_assets.domain.specs import Sampling
 from grpo_assets.runtime.rollouts import Completion, Decoding
 
 FILE = "policy.json"

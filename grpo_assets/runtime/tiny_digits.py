@@ -15,7 +15,7 @@ import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from grpo_assets.domain.experiments import Pretraining
+from grpo_assets.domain.specs import Pretraining
 from grpo_assets.domain.tasks import Split, Task, cluster_of, split_of
 from grpo_assets.runtime.language_model import one_thread
 from grpo_assets.runtime.suites import DIGITS_RULES, all_digits_tasks

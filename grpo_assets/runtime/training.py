@@ -9,10 +9,11 @@ from time import perf_counter
 
 import numpy as np
 
-from grpo_assets.domain.experiments import Recipe, Sampling, Variant
+from grpo_assets.domain.experiments import Variant
 from grpo_assets.domain.mistakes import FailedWork
 from grpo_assets.domain.rewards import REWARDS, score
 from grpo_assets.domain.rollouts import correctness, groups, is_informative, rollout_of
+from grpo_assets.domain.specs import Recipe, Sampling
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def test_an_edge_that_the_domain_does_not_know_cannot_be_declared() -> None:
 
 def test_an_edge_of_the_domain_cannot_be_left_out() -> None:
     """An asset that does not declare what it reads fails when it is loaded."""
-    with pytest.raises(ValueError, match="checkpoint reads .*, which it does not declare"):
+    with pytest.raises(ValueError, match=r"checkpoint reads .*, which it does not declare"):
         inputs_of("checkpoint", "curriculum", "train_tasks", "reward")
 
 

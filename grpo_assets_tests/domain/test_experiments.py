@@ -7,17 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_assets.domain.experiments import (
-    Experiment,
-    Policy,
-    Spec,
-    Suite,
-    Variant,
-    check_experiment,
-    parse,
-    variants,
-)
+from grpo_assets.domain.experiments import Variant, check_experiment, parse, variants
 from grpo_assets.domain.mistakes import UserMistake
+from grpo_assets.domain.specs import Experiment, Policy, Spec, Suite
 from grpo_assets_tests.builders import (
     LAW,
     built_policy_dict,
@@ -122,6 +114,8 @@ def without(content: dict, *keys: str) -> dict:
         # whole numbers are asked for: YAML's yes is True, which Python takes for 1
         ({"matrix": {"seeds": [True]}}, "matrix.seeds.0", "True", "a valid integer"),
         ({"matrix": {"group_sizes": [True]}}, "matrix.group_sizes.0", "True", "a valid integer"),
+        ({"matrix": {"kl_betas": [True]}}, "matrix.kl_betas.0", "True", "a number"),
+        ({"recipe": {"learning_rate": True}}, "recipe.learning_rate", "True", "a number"),
         ({"recipe": {"steps": True}}, "recipe.steps", "True", "a valid integer"),
         ({"recipe": {"steps": 4.0}}, "recipe.steps", "4.0", "a valid integer"),
         ({"recipe": {"steps": "4"}}, "recipe.steps", "'4'", "a valid integer"),
@@ -313,6 +307,7 @@ def test_a_sampler_keeps_all_tokens_unless_told() -> None:
         (experiment_dict(matrix={"seeds": [1, 2, 1]}), "matrix.seeds", "1", "each value once"),
         (experiment_dict(matrix={"group_sizes": [4, 4]}), "matrix.group_sizes", "4", "each value once"),
         (experiment_dict(matrix={"kl_betas": [0, 0.0]}), "matrix.kl_betas", "0.0", "each value once"),
+        (experiment_dict(matrix={"kl_betas": [0.0, -0.0]}), "matrix.kl_betas", "0.0", "each value once"),
         (
             experiment_dict(matrix={"curricula": ["static", "static"]}),
             "matrix.curricula",

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from grpo_assets.domain import lineage
-from grpo_assets.domain.experiments import Catalog
 from grpo_assets.domain.lineage import GRAIN, Ref, ancestors, nodes, request
 from grpo_assets.domain.mistakes import UserMistake
+from grpo_assets.domain.specs import Catalog
 from grpo_assets_tests.builders import (
     built_policy_dict,
     catalog,
@@ -176,6 +176,7 @@ def test_keys_say_what_an_artifact_is() -> None:
         ({"recipe": {"steps": 5}}, TRAINED),
         ({"recipe": {"rollouts_per_step": 16}}, TRAINED),
         ({"recipe": {"learning_rate": 0.25}}, TRAINED),
+        ({"trainer": "trl"}, TRAINED),  # its policy would not fit, which is refused elsewhere
         # the pilot
         ({"pilot": {"samples_per_prompt": 4}}, PILOTED),
         ({"pilot": {"round": 2}}, PILOTED),

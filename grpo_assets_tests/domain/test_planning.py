@@ -116,5 +116,5 @@ def test_totals_add_up() -> None:
         "training_prompts": 3,
         "pilot_rollouts": 24,
         "training_rollouts": 8 * 32,
-        "expected_informative_groups": sum(row["expected_informative_groups"] for row in rows),
+        "expected_informative_groups": round(sum(row["expected_informative_groups"] for row in rows), 2),
     }

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_assets.domain.experiments import Selection
 from grpo_assets.domain.selection import SELECTION_POLICY, decide
+from grpo_assets.domain.specs import Selection
 from grpo_assets.domain.tables import MEASURED
 from grpo_assets_tests.builders import LAW, table_row
 
@@ -60,8 +60,8 @@ def test_the_highest_metric_wins() -> None:
         "reason": "highest dev_pass_rate of 3 eligible variants",
         "evidence": rows[1],
         "passed_over": {
-            "a": "dev_pass_rate 0.5000 is below 0.7500",
-            "c": "dev_pass_rate 0.2500 is below 0.7500",
+            "a": "dev_pass_rate 0.5 is below 0.75",
+            "c": "dev_pass_rate 0.25 is below 0.75",
         },
     }
 

@@ -108,4 +108,7 @@ def test_there_is_no_comparison_without_a_trained_variant() -> None:
 def test_comparison_of_other_tasks_is_refused() -> None:
     """A variant that was evaluated on other dev tasks is not compared."""
     with pytest.raises(ValueError, match="evaluated on different tasks"):
-        comparison(evaluation_rows("a", "pf"), [evaluation_rows("b", "pf")])
+        comparison(
+            evaluation_rows("a", "pf") + evaluation_rows("b", "pf"),
+            [evaluation_rows("a", "pf") + evaluation_rows("c", "pf")],
+        )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from grpo_assets.domain.experiments import Pretraining, Suite
+from grpo_assets.domain.specs import Pretraining, Suite
 from grpo_assets.runtime.suites import read_tasks
 
 SUITE = Suite(generator="digits", seed=1, tasks=60)

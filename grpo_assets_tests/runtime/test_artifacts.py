@@ -17,7 +17,7 @@ from grpo_assets.runtime.survey import survey
 TASKS, TRAIN, DEV = Ref("tasks", "few"), Ref("train_tasks", "few"), Ref("dev_tasks", "few")
 
 
-def body(text: str = "content", content: str | None = None):  # noqa: ANN201 - a body
+def body(text: str = "content", content: str | None = None):
     """A body that writes one file."""
 
     def write(inputs: Inputs, draft: Draft) -> None:

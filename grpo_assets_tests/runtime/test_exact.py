@@ -19,9 +19,7 @@ from grpo_assets.runtime.verifier.exact import verify
         ("284", "284", True, "fail", "truncated", 3),  # it did not say that it ends there
     ],
 )
-def test_verdicts(
-    answer: str, completion: str, truncated: bool, outcome: str, reason: str, checks_passed: int
-) -> None:
+def test_verdicts(answer: str, completion: str, truncated: bool, outcome: str, reason: str, checks_passed: int) -> None:
     """Each kind of completion has its verdict."""
     verdict = verify(answer, completion, truncated)
 

@@ -8,7 +8,7 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM
 
-from grpo_assets.domain.experiments import Sampling
+from grpo_assets.domain.specs import Sampling
 from grpo_assets.runtime import language_model
 from grpo_assets.runtime.rollouts import evaluate, roll_out
 

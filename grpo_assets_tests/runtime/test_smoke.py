@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grpo_assets.domain.experiments import Recipe, Sampling, Variant
+from grpo_assets.domain.experiments import Variant
 from grpo_assets.domain.mistakes import FailedWork
+from grpo_assets.domain.specs import Recipe, Sampling
 from grpo_assets.runtime import tabular
 from grpo_assets.runtime.training import Training, train
 

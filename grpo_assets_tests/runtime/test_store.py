@@ -107,9 +107,13 @@ def test_a_draft_is_gone_after_an_error(tmp_path: Path) -> None:
     """A body that fails leaves no draft behind."""
     store = Store(str(tmp_path / "store"), tmp_path / "scratch")
 
-    with pytest.raises(RuntimeError), store.draft(REF) as draft:
-        (draft / "half").write_text("half")
-        raise RuntimeError
+    def fail() -> None:
+        with store.draft(REF) as draft:
+            (draft / "half").write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
 
     assert not list((tmp_path / "scratch" / "drafts").iterdir())
 

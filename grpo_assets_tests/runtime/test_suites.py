@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from grpo_assets.domain.experiments import Fields, Suite
 from grpo_assets.domain.mistakes import UserMistake
+from grpo_assets.domain.specs import Fields, Suite
 from grpo_assets.domain.tasks import isolation_of
 from grpo_assets.runtime.suites import all_digits_tasks, read_tasks
 
@@ -79,6 +79,7 @@ def test_a_jsonl_file_is_read_through_its_field_mapping(tmp_path: Path) -> None:
         ({**GOOD, "wrong": "3"}, "wrong: '3' is not allowed"),
         ({**GOOD, "question": "other"}, "task_id: 'one' stands at tasks.jsonl: line 1 already"),
         ({**GOOD, "name": "two"}, "prompt and answer: 'two' stands at tasks.jsonl: line 1 already"),
+        ({**GOOD, "question": "\ud800"}, "without lone surrogates"),
         (["a list"], "['a list'] is not allowed"),
         (b"{not json", "Expecting property name"),
         (b"", "Expecting value"),  # an empty line in the middle

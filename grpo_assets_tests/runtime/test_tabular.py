@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grpo_assets.domain.experiments import Sampling
 from grpo_assets.domain.mistakes import UserMistake
+from grpo_assets.domain.specs import Sampling
 from grpo_assets.runtime import tabular
 from grpo_assets.runtime.rollouts import roll_out
 
@@ -68,9 +68,7 @@ def test_greedy_says_the_likeliest_candidate(tasks: list[dict]) -> None:
 )
 def test_every_setting_of_the_sampler_bites(sampling: dict, expected: list[float]) -> None:
     """Temperature, top-k and top-p change the chances as their names say."""
-    chances = tabular.sampled_chances(
-        np.log([0.5, 0.3, 0.2]), Sampling(max_completion_tokens=6, **sampling)
-    )
+    chances = tabular.sampled_chances(np.log([0.5, 0.3, 0.2]), Sampling(max_completion_tokens=6, **sampling))
 
     assert chances == pytest.approx(expected)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from grpo_assets.domain.experiments import Pretraining
+from grpo_assets.domain.specs import Pretraining
 from grpo_assets.domain.tasks import cluster_of, split_of
 from grpo_assets.runtime import tiny_digits
 from grpo_assets.runtime.store import file_hashes
@@ -25,7 +25,7 @@ def test_another_seed_gives_other_weights(quick_policy: Path, tmp_path: Path) ->
     assert file_hashes(tmp_path)["model.safetensors"] != file_hashes(quick_policy)["model.safetensors"]
 
 
-def test_no_dev_or_heldout_prompt_is_seen(tmp_path: Path, monkeypatch) -> None:  # noqa: ANN001
+def test_no_dev_or_heldout_prompt_is_seen(tmp_path: Path, monkeypatch) -> None:
     """Pre-training is handed prompts whose split is training, of all 3,000."""
     seen: list[str] = []
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from grpo_assets.domain.experiments import Recipe, Sampling, Variant
+from grpo_assets.domain.experiments import Variant
 from grpo_assets.domain.mistakes import FailedWork
 from grpo_assets.domain.rollouts import correctness, groups, is_informative
+from grpo_assets.domain.specs import Recipe, Sampling
 from grpo_assets.runtime import language_model
 from grpo_assets.runtime.store import file_hashes
 from grpo_assets.runtime.training import Training, train
@@ -32,7 +33,7 @@ def trained(spec: Training, base: Path, folder: Path) -> tuple[dict, list[dict]]
 
 
 @pytest.fixture(scope="module")
-def run(quick_policy: Path, tasks: list[dict], tmp_path_factory: pytest.TempPathFactory):  # noqa: ANN201
+def run(quick_policy: Path, tasks: list[dict], tmp_path_factory: pytest.TempPathFactory):
     """One training: its folder, facts and metrics."""
     folder = tmp_path_factory.mktemp("trl") / "out"
     return folder, *trained(training(tasks), quick_policy, folder)
