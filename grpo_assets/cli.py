@@ -13,10 +13,11 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from sqlalchemy.exc import SQLAlchemyError
 
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.mistakes import FailedWork, UserMistake, listed, refuse
-from grpo_assets.runtime.policies import check_suite
+from grpo_assets.runtime.policies import check_sources
 from grpo_assets.runtime.project import Project, open_project, require_writable
 from grpo_assets.runtime.reports import gain_lines, with_interval
 from grpo_assets.runtime.survey import State, survey
@@ -42,6 +43,9 @@ def _plain_errors(command: Callable[..., None]) -> Callable[..., None]:
         except FailedWork as failure:
             errors.print(f"failed: {failure}")
             sys.exit(1)
+        except (OSError, SQLAlchemyError) as failure:  # a full disk under the store, or under the instance
+            errors.print(f"failed: {str(failure).splitlines()[0]}")
+            sys.exit(1)
         except KeyboardInterrupt:
             errors.print("interrupted: what is finished is kept; the same command goes on from there")
             sys.exit(INTERRUPTED)
@@ -57,6 +61,7 @@ def main() -> None:
     The data folder is ./data, or the one that GRPO_DATA_DIR names.
     """
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
+    os.environ.setdefault("TQDM_DISABLE", "1")  # bars of libraries would break the one of a run
 
 
 @main.command()
@@ -70,7 +75,7 @@ def run(experiment: str, dry_run: bool) -> None:
         _print_pending(project, experiment, "to make")
         return
     require_writable(project)
-    check_suite(project, experiment)
+    check_sources(project, experiment)
     failures = _run(project, experiment)
     folder = project.folder / "store" / "experiments" / experiment
     _print_outcome(folder)
@@ -142,7 +147,7 @@ def _run(project: Project, experiment: str) -> list[str]:
                 made, overhead = made + 1, overhead + ran.overhead
                 progress.print(_line(ran), soft_wrap=True)
     if made:
-        console.print(f"{made} Dagster runs, {overhead / made:.2f} s each beside their steps")
+        console.print(f"Dagster runs: {made}, {overhead / made:.2f} s each beside their steps")
     else:
         console.print("everything is current; nothing was made")
     if not lacking:
@@ -186,7 +191,7 @@ def _print_outcome(folder: Path) -> None:
 def _rich_table(table: dict, selected: str | None) -> Table:
     """The experiment table for a terminal: only the axes that vary, an asterisk at the selected variant."""
     rows = table["variants"]
-    axes = [axis for axis in AXES if len({row[axis] for row in rows}) > 1]
+    axes = [axis for axis in AXES if len({row[axis] for row in rows}) > 1] or ["curriculum"]
     printed = Table(box=None, pad_edge=False)
     headings = [AXES[axis] for axis in axes]
     for heading in ("", *headings, "dev pass rate", "greedy", "KL", "last reward", "informative (last)"):

@@ -6,6 +6,7 @@ from shutil import copyfile
 
 import dagster as dg
 import psutil
+import yaml
 from dagster._core.storage.event_log import SqliteEventLogStorage  # no public name
 
 from grpo_assets.domain.mistakes import UserMistake
@@ -30,6 +31,8 @@ def open_instance(data_folder: Path) -> dg.DagsterInstance:
         raise UserMistake(
             f"DAGSTER_HOME: {home}: cannot be used: {error.strerror}\n  allowed: a folder that this user can write"
         ) from None
+    except (dg.DagsterError, yaml.YAMLError) as error:
+        raise UserMistake(f"{home / 'dagster.yaml'}: {error}\n  allowed: the settings of a Dagster instance") from None
 
 
 def free_slots_of_killed_runs(instance: dg.DagsterInstance) -> list[str]:

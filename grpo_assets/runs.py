@@ -8,11 +8,14 @@ import dagster as dg
 
 from grpo_assets.definitions import defs
 from grpo_assets.domain.lineage import GRAIN, Node, Ref, ancestors
+from grpo_assets.domain.mistakes import FailedWork
 from grpo_assets.runtime.project import Project
 from grpo_assets.runtime.survey import State, lacking, survey
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 """The command line says itself what went wrong; the whole log is on the page of the run."""
+
+INTERRUPTIONS = ("DagsterExecutionInterruptedError", "KeyboardInterrupt")
 
 Batch = tuple[Ref, ...]
 """Partitions with one key that one Dagster run makes, each after its inputs."""
@@ -71,7 +74,8 @@ def run(project: Project, experiment: str, instance: dg.DagsterInstance) -> Iter
     A batch that fails does not stop the others; those that cannot do without it are yielded as they stand.
 
     Raises:
-        KeyboardInterrupt: when a step was interrupted or terminated, which Dagster counts as a failure of it.
+        KeyboardInterrupt: when a run was interrupted or terminated, which Dagster counts as a failure of it.
+        FailedWork: when a run failed for a reason that lies in no artifact, such as a full disk.
     """
     damaged = {
         ref for ref, state in survey(project, targets(experiment), hashes=True).items() if state.condition == "damaged"
@@ -96,14 +100,22 @@ def run(project: Project, experiment: str, instance: dg.DagsterInstance) -> Iter
             raise_on_error=False,
             tags={"grpo_assets/experiment": experiment},
         )
-        if any(_interrupted(event) for event in result.all_events):
-            raise KeyboardInterrupt
         seconds = perf_counter() - started
         worked = sum(event.step_success_data.duration_ms / 1000 for event in result.all_events if event.is_step_success)
         states = survey(project, batch)
+        if not result.success and not any(states[ref].condition == "failed" for ref in makeable):
+            _raise_for(instance, result)
         yield Ran(batch, {ref: states[ref] for ref in batch}, seconds, seconds - worked)
 
 
-def _interrupted(event: dg.DagsterEvent) -> bool:
-    error = event.step_failure_data.error if event.is_step_failure else None
-    return error is not None and error.cls_name == "DagsterExecutionInterruptedError"
+def _raise_for(instance: dg.DagsterInstance, result: dg.ExecuteInProcessResult) -> None:
+    """Raise what ended a run that recorded no failure of an artifact."""
+    data = [event.event_specific_data for event in result.all_events if event.is_failure]
+    errors = [error for found in data if (error := getattr(found, "error", None))]
+    run = instance.get_run_by_id(result.run_id)
+    canceled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
+    if canceled or any(error.cls_name in INTERRUPTIONS for error in errors):
+        raise KeyboardInterrupt
+    causes = [error.cause or error for error in errors]
+    reason = causes[0].message.strip() if causes else "Dagster gave no reason"
+    raise FailedWork(f"Dagster run {result.run_id} failed: {reason}")

@@ -1,13 +1,14 @@
 """Small values for tests: each builder gives one that is valid, and keywords replace parts of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hypothesis import settings
 
 from grpo_assets.domain.experiments import Variant
 from grpo_assets.domain.fingerprints import fingerprint
-from grpo_assets.domain.specs import Catalog, Experiment, Policy, Suite
+from grpo_assets.domain.specs import Catalog, Experiment, Policy, Recipe, Sampling, Suite
+from grpo_assets.runtime.training import Training
 
 LAW = settings(derandomize=True, max_examples=50, deadline=None)
 """How hypothesis checks a law: the same examples each time, and few of them."""
@@ -150,7 +151,16 @@ def catalog(**parts: Any) -> Catalog:
         "policies": {"tabular": policy_dict(), "built": built_policy_dict()},
         "experiments": {"mini": experiment_dict()},
         "suite_sources": {"own": "5" * 64},
-        "libraries": {"numpy": "2", "torch": "2", "transformers": "5", "trl": "1", "peft": "0"},
+        "policy_sources": {},
+        "libraries": {
+            "numpy": "2",
+            "scipy": "1",
+            "statsmodels": "0",
+            "torch": "2",
+            "transformers": "5",
+            "trl": "1",
+            "peft": "0",
+        },
     }
     for kind, entries in parts.items():
         contents[kind] |= entries
@@ -159,30 +169,52 @@ def catalog(**parts: Any) -> Catalog:
         policies={name: Policy.model_validate(spec) for name, spec in contents["policies"].items()},
         experiments={name: Experiment.model_validate(spec) for name, spec in contents["experiments"].items()},
         suite_sources=contents["suite_sources"],
+        policy_sources=contents["policy_sources"],
         libraries=contents["libraries"],
     )
 
 
 def variant(**parts: Any) -> Variant:
     """A variant: that of `experiment_dict`."""
-    cell = {"seed": 1, "group_size": 4, "kl_beta": 0.0, "reward": "reward_v0_correctness", "curriculum": "static"}
+    cell = {**AXES, "recipe": Recipe(steps=4, rollouts_per_step=8, learning_rate=0.5)}
     return Variant(**{**cell, **parts})
+
+
+AXES: dict[str, Any] = {
+    "seed": 1,
+    "group_size": 4,
+    "kl_beta": 0.0,
+    "reward": "reward_v0_correctness",
+    "curriculum": "static",
+}
+"""The axes of `variant`."""
 
 
 def table_row(name: str = "a", **parts: Any) -> dict[str, Any]:
     """A row of the experiment table: a variant that was trained and evaluated."""
     row = {
         "variant": name,
-        **variant().model_dump(),
+        **AXES,
         "status": "complete",
         "reason": None,
+        "checkpoint": fingerprint(name),
         "dev_pass_rate": 0.5,
         "dev_pass_rate_interval": [0.4, 0.6],
         "dev_greedy_pass_rate": 0.5,
         "dev_greedy_pass_rate_interval": [0.4, 0.6],
         "kl_to_base": 0.1,
         "last_reward_mean": 0.5,
+        "groups": 40,
+        "informative_groups": 30,
         "informative_prompts_training": 20,
         "informative_prompts_final_step": 10,
+        "warnings": [],
     }
     return {**row, **parts}
+
+
+def training(tasks: Sequence[dict], recipe: Recipe, **axes: Any) -> Training:
+    """A variant to train on these tasks, as often round as its visits ask for."""
+    cell = variant(recipe=recipe, **axes)
+    prompts = [tasks[visit % len(tasks)] for visit in range(cell.visits)]
+    return Training(cell, Sampling(temperature=1.0, max_completion_tokens=6), prompts, "base")

@@ -56,6 +56,22 @@ SMALL = {
         "evaluation": {"samples_per_task": 1},
         "selection": {"metric": "dev_pass_rate", "min_informative_prompts": 0},
     },
+    "experiments/long-trl.yaml": {
+        "suite": "few",
+        "policy": "quick",
+        "trainer": "trl",
+        "pilot": {"samples_per_prompt": 4},
+        "recipe": {"steps": 300, "rollouts_per_step": 8, "learning_rate": 0.001, "lora_rank": 2},
+        "matrix": {
+            "seeds": [1],
+            "group_sizes": [4],
+            "kl_betas": [0.1],
+            "rewards": ["reward_v1_shaped"],
+            "curricula": ["static"],
+        },
+        "evaluation": {"samples_per_task": 1},
+        "selection": {"metric": "dev_pass_rate", "min_informative_prompts": 0},
+    },
     "experiments/half-broken.yaml": {
         "suite": "few",
         "policy": "tabular",
@@ -77,7 +93,7 @@ SMALL = {
 
 def make_data_folder(folder: Path) -> Path:
     """Write the shipped specs and the small ones into a new folder."""
-    for kind in ("suites", "policies", "experiments"):
+    for kind in ("suites", "policies", "experiments", "tasks"):
         shutil.copytree(ROOT / "data" / kind, folder / kind)
     for name, content in SMALL.items():
         (folder / name).write_text(yaml.safe_dump(content), encoding="utf-8")

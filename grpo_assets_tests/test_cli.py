@@ -119,7 +119,7 @@ def test_an_edit_of_heldout_tasks_changes_nothing_before_the_decision(data: Path
     done = grpo_assets("run", "mini", data=data)
 
     assert heldout
-    assert "1 Dagster runs" in done.stdout
+    assert "Dagster runs: 1," in done.stdout
     assert "tasks mine, train_tasks mine, dev_tasks mine" in done.stdout
     assert {name: (data / name).read_bytes() for name in before} == before
 
@@ -138,7 +138,7 @@ def split_of_prompt(prompt: str) -> str:
         ("experiments/mini.yaml", "trainer: smoke", "trainr: smoke", ["trainr", "the keys evaluation"]),
         ("experiments/mini.yaml", "  - 2\n", "  - 1\n", ["matrix.group_sizes.0: 1", "greater than or equal to 2"]),
         ("experiments/mini.yaml", "  - 2\n", "  - 4\n", ["matrix.group_sizes: 4", "each value once"]),
-        ("experiments/mini.yaml", "  - 2\n", "  - 3\n", ["matrix.group_sizes: 3", "divisors of", "which is 8"]),
+        ("experiments/mini.yaml", "  - 2\n", "  - 3\n", ["matrix.group_sizes: 3", "one of 2, 4, 8"]),
         ("suites/few.yaml", "tasks: 60", "tasks: 6000", ["tasks: 6000", "1 to 3000"]),
     ],
     ids=["malformed YAML", "unknown key", "G of 1", "duplicate value", "indivisible batch", "too many tasks"],
@@ -178,7 +178,7 @@ def test_an_unknown_experiment_ends_with_2(data: Path, command: list[str]) -> No
 
     assert done.returncode == 2
     assert "EXPERIMENT: 'tyni' is not allowed" in done.stderr
-    assert "one of half-broken, mini, mini-trl, smoke, tiny" in done.stderr
+    assert "one of half-broken, long-trl, mini, mini-trl, smoke, smollm2, tiny" in done.stderr
 
 
 def test_no_data_folder_ends_with_2(tmp_path: Path) -> None:
@@ -209,6 +209,52 @@ def test_a_failed_variant_ends_with_1(data: Path) -> None:
     assert "Traceback" not in done.stderr
     assert done.stdout.count("dev pass rate 0.") == 1
     assert "failed: step" in done.stdout
+
+
+def test_a_suite_without_dev_tasks_ends_with_2(data: Path) -> None:
+    """Too few tasks for two in the dev split are found before any work."""
+    edit(data / "suites" / "few.yaml", "tasks: 60", "tasks: 2")
+
+    done = grpo_assets("run", "mini", data=data)
+
+    assert done.returncode == 2
+    assert "suites/few.yaml: " in done.stderr
+    assert "allowed: at least" in done.stderr
+    assert not list((data / "store").rglob("*.parquet"))
+
+
+def test_a_full_disk_under_the_instance_ends_with_1_and_its_reason(data: Path) -> None:
+    """Where Dagster itself cannot write, its own reason is shown and the run stops."""
+    assert grpo_assets("run", "mini", data=data).returncode == 0
+    edit(data / "experiments" / "mini.yaml", "learning_rate: 0.5", "learning_rate: 0.25")
+    limit = f"import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)); {RUN_MINI}"
+
+    done = subprocess.run(
+        [sys.executable, "-c", limit], env=environment(data), capture_output=True, text=True, timeout=120
+    )
+
+    assert done.returncode == 1
+    assert "\nfailed: " in "\n" + done.stderr
+    assert "disk I/O error" in done.stderr or "disk is full" in done.stderr or "File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+RUN_MINI = (
+    "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+    "sys.argv = ['grpo-assets', 'run', 'mini']; from grpo_assets.cli import main; main()"
+)
+
+
+def test_a_broken_instance_file_ends_with_2(data: Path) -> None:
+    """A dagster.yaml that Dagster does not take is the user's mistake."""
+    (data / "dagster_home").mkdir()
+    (data / "dagster_home" / "dagster.yaml").write_text("no_such_key: 1")
+
+    done = grpo_assets("run", "mini", data=data)
+
+    assert done.returncode == 2
+    assert "dagster.yaml: " in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_when_nothing_is_eligible_nothing_is_selected(data: Path) -> None:

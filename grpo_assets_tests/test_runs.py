@@ -62,6 +62,7 @@ def test_a_variant_has_its_files(mini: list[Ran]) -> None:
 
     assert {file.name for file in variant.iterdir()} == {
         "metrics.jsonl",
+        "groups.jsonl",
         "last_rollouts.jsonl",
         "policy.json",
         "checkpoint_manifest.json",

@@ -1,6 +1,9 @@
 """Checkpoints: the trained variants."""
 
+import dagster as dg
+
 from grpo_assets.assets.resources import artifact
+from grpo_assets.assets.training_process import train_apart
 from grpo_assets.domain.curriculum import visiting_order
 from grpo_assets.domain.experiments import Variant
 from grpo_assets.domain.lineage import Ref
@@ -16,13 +19,16 @@ from grpo_assets.runtime.training import Training, train
     kinds={"python", "pytorch"},
     gpu=True,
 )
-def checkpoint(project: Project, key: str, inputs: Inputs, draft: Draft) -> None:
-    """A trained variant: what training added to the base policy, a line of metrics a step, the last rollouts."""
-    settings = project.graph[Ref("checkpoint", key)].settings
-    variant, recipe = Variant(**settings["variant"]), Recipe(**settings["recipe"])
+def checkpoint(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
+    """A trained variant: what training added to the base policy, metrics of each step and group, last rollouts."""
+    settings = project.graph[Ref("checkpoint", context.partition_key)].settings
+    variant = Variant(**settings["variant"], recipe=Recipe(**settings["recipe"]))
     tasks = {task["task_key"]: task for task in inputs.rows("train_tasks")}
-    visits = recipe.steps * recipe.rollouts_per_step // variant.group_size
-    prompts = [tasks[row["task_key"]] for row in visiting_order(inputs.rows("curriculum"), visits)]
+    prompts = [tasks[row["task_key"]] for row in visiting_order(inputs.rows("curriculum"), variant.visits)]
     sampling = project.catalog.policies[inputs.key("base_policy")].sampling
-    training = Training(variant, recipe, sampling, prompts)
-    draft.facts = train(settings["trainer"], training, inputs.folder("base_policy"), draft.folder)
+    training = Training(variant, sampling, prompts, inputs.fingerprint("base_policy"))
+    base = inputs.folder("base_policy")
+    if settings["trainer"] == "smoke":  # too short to be worth a process of its own
+        draft.facts = train("smoke", training, base, draft.folder, draft.state, lambda line: None)
+    else:
+        draft.facts = train_apart(context, settings["trainer"], training, base, draft.folder, draft.state)

@@ -1,5 +1,7 @@
 """Curricula: the orders in which training prompts are visited."""
 
+import dagster as dg
+
 from grpo_assets.assets.resources import artifact
 from grpo_assets.domain.curriculum import curriculum as order_of
 from grpo_assets.domain.fingerprints import fingerprint
@@ -11,9 +13,9 @@ from grpo_assets.runtime.store import write_table
 
 
 @artifact(group="curricula", reads=["prompt_statistics", "train_tasks"], kinds={"python", "parquet"})
-def curriculum(project: Project, key: str, inputs: Inputs, draft: Draft) -> None:
+def curriculum(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a training prompt at its position in the visiting order; no prompt is dropped."""
-    settings = project.graph[Ref("curriculum", key)].settings
+    settings = project.graph[Ref("curriculum", context.partition_key)].settings
     statistics = inputs.rows("prompt_statistics")
     if [row["task_key"] for row in statistics] != [row["task_key"] for row in inputs.rows("train_tasks")]:
         raise ValueError("the pilot's prompts are not the training prompts in their original order")

@@ -1,5 +1,7 @@
 """Evaluations on the dev tasks: the untrained policy, and each checkpoint."""
 
+import dagster as dg
+
 from grpo_assets.assets.resources import artifact
 from grpo_assets.domain.evaluation import measure
 from grpo_assets.domain.lineage import Ref
@@ -12,21 +14,22 @@ from grpo_assets.runtime.store import write_table
 
 
 @artifact(group="training", reads=["base_policy", "dev_tasks"], kinds={"python", "parquet"}, gpu=True)
-def baseline_evaluation(project: Project, key: str, inputs: Inputs, draft: Draft) -> None:
+def baseline_evaluation(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a dev rollout of the untrained policy, sampled and greedy."""
-    _evaluate(project, Ref("baseline_evaluation", key), inputs, draft)
+    _evaluate(project, Ref("baseline_evaluation", context.partition_key), inputs, draft)
     draft.facts["isolation"] = inputs.manifest("dev_tasks")["facts"]["isolation"]
 
 
 @artifact(group="training", reads=["checkpoint", "base_policy", "dev_tasks"], kinds={"python", "parquet"}, gpu=True)
-def dev_evaluation(project: Project, key: str, inputs: Inputs, draft: Draft) -> None:
+def dev_evaluation(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a dev rollout of a checkpoint, sampled and greedy, with its KL to the base policy."""
-    _evaluate(project, Ref("dev_evaluation", key), inputs, draft)
+    _evaluate(project, Ref("dev_evaluation", context.partition_key), inputs, draft)
 
 
 def _evaluate(project: Project, ref: Ref, inputs: Inputs, draft: Draft) -> None:
+    spec = project.catalog.policies[inputs.key("base_policy")]
     trained = inputs.folder("checkpoint") if ref.asset == "dev_evaluation" else None
-    policy = load_policy(project.catalog.policies[inputs.key("base_policy")], inputs.folder("base_policy"), trained)
+    policy = load_policy(spec, inputs.folder("base_policy"), inputs.fingerprint("base_policy"), trained)
     rows = evaluate(policy, inputs.rows("dev_tasks"), project.graph[ref].settings["samples_per_task"])
     write_table(draft.folder / f"{ref.asset}.parquet", rows, ROLLOUTS)
     draft.facts = {"rows": len(rows), **measure(rows)}

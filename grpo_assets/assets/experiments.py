@@ -1,5 +1,7 @@
 """The experiment table: what came out of each variant."""
 
+import dagster as dg
+
 from grpo_assets.assets.resources import artifact
 from grpo_assets.domain.experiments import variants
 from grpo_assets.domain.tables import comparison, table_row
@@ -13,13 +15,15 @@ from grpo_assets.runtime.reports import table_markdown, write_json
     reads=["experiment_spec", "baseline_evaluation", "checkpoint", "dev_evaluation"],
     kinds={"python", "json"},
 )
-def experiment_table(project: Project, name: str, inputs: Inputs, draft: Draft) -> None:
+def experiment_table(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a variant: its axes, how it did on the dev tasks and in training, or why it is missing."""
+    name = context.partition_key
     trained, evaluated = inputs.all("checkpoint"), inputs.all("dev_evaluation")
     rows, rollouts = [], []
-    for slug, variant in variants(project.catalog.experiments[name]).items():
+    experiment = project.catalog.experiments[name]
+    for slug, variant in variants(experiment).items():
         key = f"{name}/{slug}"
-        rows.append(table_row(slug, variant, trained[key].summary, evaluated[key].summary))
+        rows.append(table_row(slug, variant.axes(experiment), trained[key].summary, evaluated[key].summary))
         if rows[-1]["status"] == "complete":
             rollouts.append(inputs.rows("dev_evaluation", key))
     baseline = inputs.manifest("baseline_evaluation")["facts"]

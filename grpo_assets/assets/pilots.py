@@ -1,5 +1,7 @@
 """Pilots: what the base policy does on the training prompts, before anything is trained."""
 
+import dagster as dg
+
 from grpo_assets.assets.resources import artifact
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.rewards import REWARDS, score
@@ -14,11 +16,12 @@ from grpo_assets.runtime.store import write_table
 
 
 @artifact(group="pilots", reads=["base_policy", "train_tasks"], kinds={"python", "parquet"}, gpu=True)
-def pilot_rollouts(project: Project, pilot: str, inputs: Inputs, draft: Draft) -> None:
+def pilot_rollouts(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a rollout of the base policy on a training prompt, with its verdict; generated once, scored often."""
+    pilot = context.partition_key
     settings = project.graph[Ref("pilot_rollouts", pilot)].settings
     spec = project.catalog.policies[inputs.key("base_policy")]
-    policy = load_policy(spec, inputs.folder("base_policy"))
+    policy = load_policy(spec, inputs.folder("base_policy"), inputs.fingerprint("base_policy"))
     samples, seed = settings["samples_per_prompt"], f"pilot round {settings['round']}"
     rows = roll_out(policy, inputs.rows("train_tasks"), samples, "sampled", seed)
     write_table(draft.folder / "pilot_rollouts.parquet", rows, ROLLOUTS)
@@ -31,7 +34,7 @@ def pilot_rollouts(project: Project, pilot: str, inputs: Inputs, draft: Draft) -
 
 
 @artifact(group="pilots", reads=["pilot_rollouts", "reward"], kinds={"python", "parquet"})
-def prompt_statistics(project: Project, scoring: str, inputs: Inputs, draft: Draft) -> None:
+def prompt_statistics(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a training prompt: its pass rate, the variance of its rewards, and whether its group was informative."""
     reward = REWARDS[inputs.key("reward")]
     rollouts = inputs.rows("pilot_rollouts")

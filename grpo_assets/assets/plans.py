@@ -1,5 +1,7 @@
 """The declaration of an experiment and its plan, both made before anything is trained."""
 
+import dagster as dg
+
 from grpo_assets.assets.resources import artifact
 from grpo_assets.domain.experiments import variants
 from grpo_assets.domain.lineage import scoring_key
@@ -10,17 +12,18 @@ from grpo_assets.runtime.reports import plan_markdown, write_json
 
 
 @artifact(group="experiments", kinds={"python", "json"})
-def experiment_spec(project: Project, name: str, inputs: Inputs, draft: Draft) -> None:
+def experiment_spec(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """The settings of the experiment and its variants; it changes when one is added, removed or changed."""
-    experiment = project.catalog.experiments[name]
+    experiment = project.catalog.experiments[context.partition_key]
     members = sorted(variants(experiment))
     write_json(draft.folder / "spec.json", {"experiment": experiment.model_dump(), "variants": members})
     draft.facts = {"variants": len(members)}
 
 
 @artifact(group="experiments", reads=["experiment_spec", "prompt_statistics"], kinds={"python", "json"})
-def experiment_plan(project: Project, name: str, inputs: Inputs, draft: Draft) -> None:
+def experiment_plan(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One entry a variant: the rollouts it will spend, the prompts it will visit, the groups expected to teach."""
+    name = context.partition_key
     experiment = project.catalog.experiments[name]
     statistics = {
         reward: inputs.rows("prompt_statistics", scoring_key(experiment, reward))

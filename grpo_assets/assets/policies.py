@@ -1,5 +1,7 @@
 """Base policies."""
 
+import dagster as dg
+
 from grpo_assets.assets.resources import artifact
 from grpo_assets.domain.fingerprints import fingerprint
 from grpo_assets.runtime.artifacts import Draft, Inputs
@@ -9,7 +11,7 @@ from grpo_assets.runtime.store import file_hashes
 
 
 @artifact(group="policies", kinds={"python", "huggingface"}, gpu=True)
-def base_policy(project: Project, policy: str, inputs: Inputs, draft: Draft) -> None:
+def base_policy(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """A model folder of the untrained policy; its identity is that of the files."""
-    draft.facts = build_policy(policy, project.catalog, draft.folder)
+    draft.facts = build_policy(project, context.partition_key, draft.folder)
     draft.content = fingerprint(file_hashes(draft.folder))

@@ -22,13 +22,13 @@ GPU_OP_TAGS: dict[str, Any] = {
 
 RESOURCES: dict[str, object] = {"project": PROJECT}
 
-Body = Callable[[Project, str, Inputs, Draft], None]
+Body = Callable[[dg.AssetExecutionContext, Project, Inputs, Draft], None]
 
 
 def artifact(
     *, group: str, kinds: set[str], reads: Sequence[str] = (), gpu: bool = False
 ) -> Callable[[Body], dg.AssetsDefinition]:
-    """Turn a body into a partitioned asset: body(project, partition key, inputs, draft) writes the draft.
+    """Turn a body into a partitioned asset: body(context, project, inputs, draft) writes the draft.
 
     The asset has the body's name and docstring, and its version in Dagster is the fingerprint of what was made.
 
@@ -51,12 +51,12 @@ def artifact(
             op_tags=GPU_OP_TAGS if gpu else None,
         )
         def asset(context: dg.AssetExecutionContext, project: dg.ResourceParam[Project]) -> dg.MaterializeResult:
-            key = context.partition_key
+            ref = Ref(name, context.partition_key)
             try:
-                made = make(project, Ref(name, key), lambda inputs, draft: body(project, key, inputs, draft))
+                made = make(project, ref, lambda inputs, draft: body(context, project, inputs, draft))
             except (FailedWork, UserMistake) as failure:
                 raise dg.Failure(str(failure), allow_retries=False) from failure.__cause__
-            context.log.info(f"{name} {key}: {'was there already' if made.reused else 'made'}")
+            context.log.info(f"{ref}: {'was there already' if made.reused else 'made'}")
             return dg.MaterializeResult(
                 data_version=dg.DataVersion(made.manifest["fingerprint"]), metadata=_metadata(made)
             )

@@ -1,5 +1,7 @@
 """Tasks of a suite, and the three splits; nothing else reads the undivided tasks."""
 
+import dagster as dg
+
 from grpo_assets.assets.resources import artifact
 from grpo_assets.domain.fingerprints import fingerprint
 from grpo_assets.domain.schemas import TASKS
@@ -11,29 +13,29 @@ from grpo_assets.runtime.suites import read_tasks
 
 
 @artifact(group="tasks", kinds={"python", "parquet"})
-def tasks(project: Project, suite: str, inputs: Inputs, draft: Draft) -> None:
+def tasks(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a task of the suite, with its content key, its near-duplicate cluster and its split."""
-    rows = read_tasks(project.catalog.suites[suite], project.folder)
+    rows = read_tasks(project.catalog.suites[context.partition_key], project.folder)
     write_table(draft.folder / "tasks.parquet", rows, TASKS)
     sizes: dict[str, int] = {split: sum(row["split"] == split for row in rows) for split in SPLITS}
     draft.facts = {"rows": len(rows), **sizes, "isolation": isolation_of(rows)}
 
 
 @artifact(group="tasks", reads=["tasks"], kinds={"python", "parquet"})
-def train_tasks(project: Project, suite: str, inputs: Inputs, draft: Draft) -> None:
+def train_tasks(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a task that pilots and training may see."""
     _split("train", inputs, draft)
 
 
 @artifact(group="tasks", reads=["tasks"], kinds={"python", "parquet"})
-def dev_tasks(project: Project, suite: str, inputs: Inputs, draft: Draft) -> None:
+def dev_tasks(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a task that checkpoints are compared on; the manifest says that no other split shares any of it."""
     _split("dev", inputs, draft)
     draft.facts["isolation"] = inputs.manifest("tasks")["facts"]["isolation"]
 
 
 @artifact(group="tasks", reads=["tasks"], kinds={"python", "parquet"})
-def heldout_tasks(project: Project, suite: str, inputs: Inputs, draft: Draft) -> None:
+def heldout_tasks(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a task that is opened once, after the decision."""
     _split("heldout", inputs, draft)
 

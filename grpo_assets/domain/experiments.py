@@ -9,10 +9,11 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from grpo_assets.domain.batching import solve
 from grpo_assets.domain.curriculum import CURRICULA
 from grpo_assets.domain.mistakes import UserMistake, listed, refuse
 from grpo_assets.domain.rewards import REWARDS
-from grpo_assets.domain.specs import NAME_PATTERN, Catalog, Experiment, S, Spec
+from grpo_assets.domain.specs import NAME_PATTERN, SMOKE_RECIPE, Catalog, Experiment, Matrix, Recipe, S, Spec
 
 
 class Variant(BaseModel):
@@ -25,27 +26,54 @@ class Variant(BaseModel):
     kl_beta: float
     reward: str
     curriculum: str
+    recipe: Recipe
+    """The experiment's recipe with the variant's own values in it."""
+    own: tuple[str, ...] = ()
+    """The recipe keys whose value is not the experiment's."""
 
     @property
     def slug(self) -> str:
         """Name of the variant, the same whatever else stands in the matrix."""
+        own = "".join(f"_{key}-{_text(getattr(self.recipe, key))}" for key in self.own)
         return (
             f"{self.reward}_{self.curriculum}_seed-{self.seed}_g-{self.group_size}"
-            f"_kl-{self.kl_beta:g}_{self.curriculum}"
+            f"_kl-{self.kl_beta:g}_{self.curriculum}{own}"
         )
+
+    @property
+    def visits(self) -> int:
+        """Prompts that training visits, one a group."""
+        return self.recipe.steps * self.recipe.rollouts_per_step // self.group_size
+
+    def axes(self, experiment: Experiment) -> dict[str, Any]:
+        """The value of the variant on each axis of its experiment."""
+        five = self.model_dump(exclude={"recipe", "own"})
+        return {**five, **{key: getattr(self.recipe, key) for key in recipe_axes(experiment)}}
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def recipe_axes(experiment: Experiment) -> dict[str, list]:
+    """The axes of the matrix that are keys of the recipe, sorted by key."""
+    return dict(sorted((experiment.matrix.model_extra or {}).items()))
 
 
 def variants(experiment: Experiment) -> dict[str, Variant]:
     """All cells of the matrix by slug, in the order of the axes."""
-    axes = experiment.matrix
-    cells = product(axes.rewards, axes.curricula, axes.seeds, axes.group_sizes, axes.kl_betas)
-    return {
-        cell.slug: cell
-        for cell in (
-            Variant(seed=seed, group_size=group_size, kl_beta=kl_beta, reward=reward, curriculum=mode)
-            for reward, mode, seed, group_size, kl_beta in cells
-        )
-    }
+    axes, recipe = experiment.matrix, experiment.recipe
+    extra = recipe_axes(experiment)
+    found = {}
+    for reward, mode, seed, group_size, kl_beta, *values in product(
+        axes.rewards, axes.curricula, axes.seeds, axes.group_sizes, axes.kl_betas, *extra.values()
+    ):
+        own_recipe = Recipe.model_validate({**recipe.model_dump(), **dict(zip(extra, values, strict=True))})
+        own = tuple(key for key in extra if getattr(own_recipe, key) != getattr(recipe, key))
+        five = {"seed": seed, "group_size": group_size, "kl_beta": kl_beta, "reward": reward, "curriculum": mode}
+        cell = Variant(**five, recipe=own_recipe, own=own)
+        found[cell.slug] = cell
+    return found
 
 
 def parse(spec: type[S], content: object, where: str) -> S:
@@ -75,8 +103,11 @@ def _explained(spec: type[Spec], where: str, error: Any) -> str:
         return str(refuse(where, field, error["loc"][-1], f"the keys {listed(known)}"))
     if error["type"] == "missing":
         return f"{where}: {field}: is missing\n  the keys of this level: {listed(_fields_at(spec, error['loc'][:-1]))}"
-    allowed = error["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    return str(refuse(where, field, error["input"], allowed))
+    return str(refuse(where, field, error["input"], _allowed(error)))
+
+
+def _allowed(error: Any) -> str:
+    return error["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
 
 
 def _fields_at(spec: Any, location: tuple) -> list[str]:
@@ -93,6 +124,17 @@ def check_experiment(name: str, experiment: Experiment, catalog: Catalog) -> Non
         UserMistake: naming the file, the field, the value and what is allowed.
     """
     where = f"experiments/{name}.yaml"
+    _check_names(where, experiment, catalog)
+    _check_axes(where, experiment)
+    _check_trainer(where, experiment, catalog.policies[experiment.policy].kind)
+    for recipe, group_size in {(variant.recipe, variant.group_size) for variant in variants(experiment).values()}:
+        try:
+            solve(group_size, recipe.rollouts_per_step, recipe.device_batch_size)
+        except ValueError as error:
+            raise refuse(where, "matrix.group_sizes", group_size, str(error)) from None
+
+
+def _check_names(where: str, experiment: Experiment, catalog: Catalog) -> None:
     known = {
         "suite": ([experiment.suite], catalog.suites),
         "policy": ([experiment.policy], catalog.policies),
@@ -100,29 +142,42 @@ def check_experiment(name: str, experiment: Experiment, catalog: Catalog) -> Non
         "matrix.curricula": (experiment.matrix.curricula, CURRICULA),
     }
     for field, (names, allowed) in known.items():
-        for unknown in set(names) - set(allowed):
+        for unknown in sorted(set(names) - set(allowed)):
             raise refuse(where, field, unknown, f"one of {listed(allowed)}")
-    axes: dict[str, list] = dict(experiment.matrix)
+
+
+def _check_axes(where: str, experiment: Experiment) -> None:
+    extra = recipe_axes(experiment)
+    for axis, values in extra.items():
+        if axis not in Recipe.model_fields:
+            allowed = f"the axes {listed(Matrix.model_fields)} and the keys of the recipe {listed(Recipe.model_fields)}"
+            raise refuse(where, f"matrix.{axis}", axis, allowed)
+        if not isinstance(values, list) or not values:
+            raise refuse(where, f"matrix.{axis}", values, "a list with at least one value")
+        for value in values:
+            try:
+                Recipe.model_validate({**experiment.recipe.model_dump(), axis: value})
+            except ValidationError as error:
+                raise refuse(where, f"matrix.{axis}", value, _allowed(error.errors()[0])) from None
+    axes: dict[str, list] = {axis: getattr(experiment.matrix, axis) for axis in Matrix.model_fields} | extra
     for axis, values in axes.items():
         for value, count in Counter(values).items():
             if count > 1:
                 raise refuse(where, f"matrix.{axis}", value, "each value once")
     if len(variants(experiment)) < prod(map(len, axes.values())):
-        raise refuse(where, "matrix.kl_betas", experiment.matrix.kl_betas, "values that differ in six digits")
-
-    policy = catalog.policies[experiment.policy]
-    trainer = "smoke" if policy.kind == "tabular" else "trl"
-    if experiment.trainer != trainer:
-        raise refuse(where, "trainer", experiment.trainer, f"{trainer}, for a policy of kind {policy.kind}")
-    if (experiment.recipe.lora_rank is None) != (trainer == "smoke"):
         raise refuse(
-            where, "recipe.lora_rank", experiment.recipe.lora_rank, "a whole number with trl, nothing with smoke"
+            where, "matrix", {a: v for a, v in axes.items() if len(v) > 1}, "numbers that differ in six digits"
         )
-    for group_size in experiment.matrix.group_sizes:
-        if experiment.recipe.rollouts_per_step % group_size:
-            raise refuse(
-                where,
-                "matrix.group_sizes",
-                group_size,
-                f"divisors of recipe.rollouts_per_step, which is {experiment.recipe.rollouts_per_step}",
-            )
+
+
+def _check_trainer(where: str, experiment: Experiment, kind: str) -> None:
+    trainer = "smoke" if kind == "tabular" else "trl"
+    if experiment.trainer != trainer:
+        raise refuse(where, "trainer", experiment.trainer, f"{trainer}, for a policy of kind {kind}")
+    given = {key: getattr(experiment.recipe, key) for key in experiment.recipe.model_fields_set}
+    given |= recipe_axes(experiment)
+    if trainer == "smoke":
+        for key in sorted(given.keys() - SMOKE_RECIPE):
+            raise refuse(where, f"recipe.{key}", given[key], f"with smoke only {listed(SMOKE_RECIPE)}")
+    elif any(variant.recipe.lora_rank is None for variant in variants(experiment).values()):
+        raise refuse(where, "recipe.lora_rank", None, "a whole number of 1 or more, with trl")

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from grpo_assets.domain.curriculum import SEEDED
+from grpo_assets.domain.curriculum import CURRICULA, SEEDED
 from grpo_assets.domain.experiments import Variant, variants
-from grpo_assets.domain.fingerprints import fingerprint
+from grpo_assets.domain.fingerprints import code_fingerprint, fingerprint
 from grpo_assets.domain.mistakes import UserMistake
-from grpo_assets.domain.rewards import REWARDS, reward_fingerprint
+from grpo_assets.domain.rewards import REWARDS
 from grpo_assets.domain.specs import Catalog, Experiment, Policy
 
 GRAIN = {
@@ -97,21 +97,24 @@ def nodes(catalog: Catalog) -> dict[Ref, Node]:
         tasks = add("tasks", name, settings=source)
         for split in ("train_tasks", "dev_tasks", "heldout_tasks"):
             add(split, name, [tasks])
-    for name, policy in catalog.policies.items():
-        add("base_policy", name, settings=_origin(policy, catalog))
+    for name in catalog.policies:
+        add("base_policy", name, settings=_origin(name, catalog))
     for name, reward in REWARDS.items():
-        add("reward", name, settings={"reward": reward_fingerprint(reward)})
+        add("reward", name, settings={"reward": code_fingerprint(name, reward)})
     for name, experiment in catalog.experiments.items():
         _add_experiment(add, name, experiment, catalog)
     order = list(GRAIN)
     return dict(sorted(found.items(), key=lambda item: order.index(item[0].asset)))
 
 
-def _origin(policy: Policy, catalog: Catalog) -> dict[str, Any]:
-    """What a base policy is built from; how it is sampled does not change its weights."""
+def _origin(name: str, catalog: Catalog) -> dict[str, Any]:
+    """What a base policy is built from; how it is sampled does not change its weights, nor does where it lies."""
+    policy = catalog.policies[name]
+    location = {"path", "package"} if policy.kind in ("folder", "gguf") else set()
     suite = {"splits": catalog.suites[policy.suite].splits} if policy.suite else {}
     return {
-        "policy": policy.model_dump(exclude={"sampling"}),
+        "policy": policy.model_dump(exclude={"sampling", *location}, exclude_none=True),
+        "source": catalog.policy_sources.get(name),
         "libraries": _libraries(catalog, policy, ["torch", "transformers"]),
         **suite,
     }
@@ -129,7 +132,7 @@ def _add_experiment(add: Any, name: str, experiment: Experiment, catalog: Catalo
     sampler = {
         "sampling": policy.sampling.model_dump(),
         "verifier": VERIFIER,
-        "libraries": _libraries(catalog, policy, ["torch", "transformers"]),
+        "libraries": _libraries(catalog, policy, ["numpy", "torch", "transformers"]),
     }
 
     samples = experiment.evaluation.samples_per_task
@@ -144,6 +147,7 @@ def _add_experiment(add: Any, name: str, experiment: Experiment, catalog: Catalo
     baseline_key = f"{experiment.policy}.{experiment.suite}.k{samples}"
     baseline = add("baseline_evaluation", baseline_key, [base, dev], evaluation)
 
+    orders = {mode: code_fingerprint(mode, CURRICULA[mode]) for mode in experiment.matrix.curricula}
     results = []
     for slug, variant in variants(experiment).items():
         seed = {"seed": variant.seed} if variant.curriculum in SEEDED else {}
@@ -151,19 +155,20 @@ def _add_experiment(add: Any, name: str, experiment: Experiment, catalog: Catalo
             "curriculum",
             curriculum_key(experiment, variant),
             [scorings[variant.reward], train],
-            {"mode": variant.curriculum, "group_size": variant.group_size, **seed},
+            {"mode": variant.curriculum, "group_size": variant.group_size, "order": orders[variant.curriculum], **seed},
         )
         training = {
             **sampler,
-            "libraries": _libraries(catalog, policy, ["torch", "transformers", "trl", "peft"]),
+            "libraries": _libraries(catalog, policy, ["numpy", "torch", "transformers", "trl", "peft"]),
             "trainer": experiment.trainer,
-            "recipe": experiment.recipe.model_dump(exclude_none=True),
-            "variant": variant.model_dump(),
+            "recipe": variant.recipe.model_dump(exclude_defaults=True),
+            "variant": variant.model_dump(exclude={"recipe", "own"}),
         }
         key = f"{name}/{slug}"
         checkpoint = add("checkpoint", key, [curriculum, train, Ref("reward", variant.reward), base], training)
         results += [checkpoint, add("dev_evaluation", key, [checkpoint, base, dev], evaluation)]
-    table = add("experiment_table", name, [spec, baseline, *results], may_miss=results)
+    statistics = {name: catalog.libraries[name] for name in ("scipy", "statsmodels")}
+    table = add("experiment_table", name, [spec, baseline, *results], {"libraries": statistics}, may_miss=results)
     add("selected_checkpoint", name, [table], {"selection": experiment.selection.model_dump()})
 
 

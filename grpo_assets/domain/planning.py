@@ -25,7 +25,7 @@ def plan(experiment: Experiment, statistics: Mapping[str, Sequence[dict]]) -> di
         key = (variant.reward, variant.curriculum, variant.group_size, variant.seed)
         if key not in orders:
             orders[key] = curriculum(statistics[variant.reward], variant.curriculum, variant.group_size, variant.seed)
-        rows.append({"variant": slug, **_visits(experiment, variant, orders[key])})
+        rows.append({"variant": slug, **_visits(variant, orders[key])})
     prompts = {len(rows) for rows in statistics.values()}
     return {
         "variants": rows,
@@ -39,12 +39,11 @@ def plan(experiment: Experiment, statistics: Mapping[str, Sequence[dict]]) -> di
     }
 
 
-def _visits(experiment: Experiment, variant: Variant, order: list[dict]) -> dict:
-    recipe = experiment.recipe
-    visits = recipe.steps * recipe.rollouts_per_step // variant.group_size
+def _visits(variant: Variant, order: list[dict]) -> dict:
+    visits = variant.visits
     chances = np.array([prompt["p_informative"] for prompt in visiting_order(order, visits)])
     return {
-        "rollouts": recipe.steps * recipe.rollouts_per_step,
+        "rollouts": visits * variant.group_size,
         "groups": visits,
         "distinct_prompts": min(visits, len(order)),
         "coverage": round(min(visits / len(order), 1.0), 4),

@@ -4,13 +4,9 @@ To add one, write a function `Rollout -> float` and name it in `REWARDS`; an exp
 Rewards lie on a grid of 1/64, so that equal rewards have equal floats and a group's spread is exact.
 """
 
-import ast
-import inspect
 import math
-import textwrap
 from collections.abc import Callable
 
-from grpo_assets.domain.fingerprints import fingerprint
 from grpo_assets.domain.rollouts import Rollout
 
 Reward = Callable[[Rollout], float]
@@ -52,13 +48,3 @@ def score(reward: Reward, rollout: Rollout) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"reward {reward.__name__} returned {value!r}; a finite number is needed")
     return float(value)
-
-
-def reward_fingerprint(reward: Reward) -> str:
-    """Identity of a reward by its code; comments, docstring and formatting do not count."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(reward)))
-    function = tree.body[0]
-    assert isinstance(function, ast.FunctionDef)
-    if ast.get_docstring(function) is not None:
-        function.body = function.body[1:]
-    return fingerprint(ast.unparse(tree))

@@ -58,6 +58,8 @@ def _decision(rule: Selection, winner: dict | None, reason: str, passed_over: di
         "selection_policy": SELECTION_POLICY,
         "rule": rule.model_dump(),
         "selected": winner["variant"] if winner else None,
+        "checkpoint": winner["checkpoint"] if winner else None,
+        "folder": f"variants/{winner['variant']}" if winner else None,
         "reason": reason,
         "evidence": winner,
         "passed_over": dict(sorted(passed_over.items())),

@@ -78,6 +78,8 @@ class Sampling(Spec):
     top_k: Annotated[int, Field(strict=True, ge=0)] = 0
     """Keep the k most likely tokens; 0 keeps all, as in TRL and unlike Hugging Face's default of 50."""
     max_completion_tokens: Count
+    system_prompt: str | None = None
+    """First message of every chat; only for models whose tokenizer has a chat template."""
 
 
 class Pretraining(Spec):
@@ -89,25 +91,53 @@ class Pretraining(Spec):
     seed: Annotated[int, Field(strict=True, ge=0)] = 20260601
 
 
+class Package(Spec):
+    """A Python package that brings a model file."""
+
+    name: str
+    version: str
+    """The version that was tried; another one is refused, since its weights may differ."""
+
+
 class Policy(Spec):
     """Where a base policy comes from, and how it is sampled.
 
     `tabular`: a table of chances over the candidates of each task, for the smoke trainer.
-    `built`: a small Llama, pre-trained on prompts of the suite's training side only.
+    `built`: a small Llama, pre-trained on prompts of the suite's training side only (`suite`, `pretraining`).
+    `folder`: any causal language model in a local folder (`path`).
+    `hub`: one on the Hugging Face hub (`path` is owner/name, `revision` a commit).
+    `gguf`: a GGUF file (`path`), in the data folder or in an installed package (`package`).
+    The last three become an ordinary folder in a trainable `dtype`.
     """
 
-    kind: Literal["tabular", "built"]
+    kind: Literal["tabular", "built", "folder", "hub", "gguf"]
     suite: Name | None = None
     pretraining: Pretraining | None = None
+    path: str | None = None
+    revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")] | None = None
+    package: Package | None = None
+    dtype: Literal["float32", "bfloat16"] | None = None
     sampling: Sampling
 
     @model_validator(mode="after")
     def _fits_kind(self) -> Self:
-        if (self.kind == "built") != (self.suite is not None):
-            raise ValueError("suite goes with kind built, and only with it")
-        if self.kind != "built" and self.pretraining is not None:
-            raise ValueError("pretraining goes with kind built only")
+        given = {key for key in _POLICY_KEYS if getattr(self, key) is not None}
+        needed, optional = _KEYS_OF_KIND[self.kind]
+        if not needed <= given <= needed | optional:
+            keys = [*sorted(needed), *(f"{key} (may be left out)" for key in sorted(optional))]
+            raise ValueError(f"kind {self.kind} with {', '.join(keys) or 'none'} of {', '.join(_POLICY_KEYS)}")
         return self
+
+
+_POLICY_KEYS = ("suite", "pretraining", "path", "revision", "package", "dtype")
+_KEYS_OF_KIND: dict[str, tuple[set[str], set[str]]] = {
+    "tabular": (set(), set()),
+    "built": ({"suite"}, {"pretraining"}),
+    "folder": ({"path", "dtype"}, set()),
+    "hub": ({"path", "dtype", "revision"}, set()),
+    "gguf": ({"path", "dtype"}, {"package"}),
+}
+"""The keys that a kind of policy needs, and those that it may have."""
 
 
 class Pilot(Spec):
@@ -118,17 +148,37 @@ class Pilot(Spec):
 
 
 class Recipe(Spec):
-    """Settings held fixed across the matrix."""
+    """How a variant is trained: fixed across the matrix, unless the matrix has the key as an axis of its own."""
 
-    steps: Count
-    rollouts_per_step: Annotated[int, Field(strict=True, ge=2)]
+    steps: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+    rollouts_per_step: Annotated[int, Field(strict=True, ge=2, le=100_000)]
     """Fixed for all group sizes, so that they are compared at an equal rollout budget."""
     learning_rate: Annotated[Number, Field(gt=0)]
     lora_rank: Count | None = None
+    lora_alpha: Annotated[Number, Field(gt=0)] | None = None
+    """Twice the rank when it is left out."""
+    loss_type: Literal["grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"] = "dapo"
+    scale_rewards: Literal["group", "batch", "none"] = "group"
+    epsilon: Annotated[Number, Field(gt=0, lt=1)] = 0.2
+    epsilon_high: Annotated[Number, Field(gt=0)] | None = None
+    """Upper bound of the clipped ratio; the same as `epsilon` when it is left out."""
+    device_batch_size: Count | None = None
+    """The most completions that one device takes through a backward pass; all of a step when it is left out."""
+    use_vllm: Annotated[bool, Field(strict=True)] = False
+    """Generate with vLLM in the training process; needs a GPU."""
+
+
+SMOKE_RECIPE = frozenset({"steps", "rollouts_per_step", "learning_rate"})
+"""The keys of a recipe that the smoke trainer has a use for."""
 
 
 class Matrix(Spec):
-    """The axes; the variants are their cross product."""
+    """The axes; the variants are their cross product.
+
+    Any key of the recipe may be an axis too, with a list of values in place of the recipe's one.
+    """
+
+    model_config = ConfigDict(extra="allow")
 
     seeds: Annotated[list[Annotated[int, Field(strict=True, ge=0, lt=2**32)]], Field(min_length=1)]
     group_sizes: Annotated[list[Annotated[int, Field(strict=True, ge=2)]], Field(min_length=1)]
@@ -175,4 +225,6 @@ class Catalog(BaseModel):
     experiments: Mapping[str, Experiment]
     suite_sources: Mapping[str, str]
     """sha256 of the task file, for suites that are read from one."""
+    policy_sources: Mapping[str, str]
+    """sha256 of the model's files, for policies that are made from files that are there."""
     libraries: Mapping[str, str]

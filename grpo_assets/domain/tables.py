@@ -4,34 +4,39 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grpo_assets.domain.evaluation import gain, pass_rates
-from grpo_assets.domain.experiments import Variant
 
 MEASURED = (
+    "checkpoint",
     "dev_pass_rate",
     "dev_pass_rate_interval",
     "dev_greedy_pass_rate",
     "dev_greedy_pass_rate_interval",
     "kl_to_base",
     "last_reward_mean",
+    "groups",
+    "informative_groups",
     "informative_prompts_training",
     "informative_prompts_final_step",
+    "warnings",
 )
 
 
-def table_row(slug: str, variant: Variant, trained: Mapping[str, Any], evaluated: Mapping[str, Any]) -> dict:
+def table_row(slug: str, axes: Mapping[str, Any], trained: Mapping[str, Any], evaluated: Mapping[str, Any]) -> dict:
     """The row of a variant; what was not measured is None, and `reason` says why.
 
     Args:
+        axes: the variant's value on each axis of the matrix.
         trained, evaluated: `condition` and `reason` of its checkpoint and of its dev evaluation, with their
-            `facts` where they are fresh.
+            `facts` and `fingerprint` where they are fresh.
     """
-    row = {"variant": slug, **variant.model_dump()}
+    row = {"variant": slug, **axes}
     for step in (trained, evaluated):
         if step["condition"] != "fresh":
             status = "failed" if step["condition"] == "failed" else "missing"
             return {**row, "status": status, "reason": step["reason"], **dict.fromkeys(MEASURED)}
     facts = {**{f"dev_{name}": value for name, value in evaluated["facts"].items()}, **trained["facts"]}
     facts["kl_to_base"] = evaluated["facts"]["kl_to_base"]
+    facts["checkpoint"] = trained["fingerprint"]
     return {**row, "status": "complete", "reason": None, **{name: facts[name] for name in MEASURED}}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,10 @@ class Inputs:
         assert manifest is not None
         return manifest
 
+    def fingerprint(self, asset: str, key: str | None = None) -> str:
+        """The fingerprint of an input."""
+        return self.manifest(asset, key)["fingerprint"]
+
     def folder(self, asset: str, key: str | None = None) -> Path:
         """A local folder with the files of an input."""
         ref = self._ref(asset, key)
@@ -61,9 +66,15 @@ class Draft:
     """
 
     folder: Path
+    open_state: Callable[[], Path]
     facts: dict[str, Any] = field(default_factory=dict)
     content: str | None = None
     pages: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def state(self) -> Path:
+        """A folder that outlives an attempt that was stopped, for the next attempt at the same request."""
+        return self.open_state()
 
 
 @dataclass(frozen=True)
@@ -94,7 +105,7 @@ def make(project: Project, ref: Ref, body: Callable[[Inputs, Draft], None]) -> M
         fingerprints = {input_ref: states[input_ref].fingerprint for input_ref in node.inputs}
         asked = request(node, fingerprints)
         with store.draft(ref) as folder:
-            draft = Draft(folder)
+            draft = Draft(folder, partial(store.state, ref, asked))
             try:
                 body(Inputs(store, node, states), draft)
                 manifest = store.commit(
@@ -119,6 +130,7 @@ def make(project: Project, ref: Ref, body: Callable[[Inputs, Draft], None]) -> M
                 except OSError as unrecorded:  # such as a full disk, which may be the first error too
                     reason += f"\n  and this could not be recorded: {unrecorded}"
                 raise FailedWork(f"{ref}: {reason}") from error
+        store.drop_states(ref)
         return Made(manifest, path, reused=False, pages=store.pages(ref, manifest))
 
 

@@ -1,6 +1,5 @@
 """Reads the specs of a data folder."""
 
-import hashlib
 import os
 from collections.abc import Hashable, Mapping
 from importlib.metadata import version
@@ -12,8 +11,9 @@ import yaml
 from grpo_assets.domain.experiments import check_experiment, parse
 from grpo_assets.domain.mistakes import UserMistake, listed, refuse
 from grpo_assets.domain.specs import Catalog, Experiment, Policy, S, Suite
+from grpo_assets.runtime.sources import ContentHashes, locate_model
 
-LIBRARIES = ("numpy", "torch", "transformers", "trl", "peft")
+LIBRARIES = ("numpy", "scipy", "statsmodels", "torch", "transformers", "trl", "peft")
 
 
 def data_folder() -> Path:
@@ -39,13 +39,16 @@ def load_catalog(folder: Path) -> Catalog:
     """
     suites = _read_all(folder, "suites", Suite)
     policies = _read_all(folder, "policies", Policy)
+    hashes = ContentHashes(folder / "store" / ".scratch" / "hashes.json")
     catalog = Catalog(
         suites=suites,
         policies=policies,
         experiments=_read_all(folder, "experiments", Experiment),
-        suite_sources={name: _sha256(folder, name, suite) for name, suite in suites.items() if suite.path},
+        suite_sources=_suite_sources(folder, suites, hashes),
+        policy_sources=_policy_sources(folder, policies, hashes),
         libraries={name: version(name) for name in LIBRARIES},
     )
+    hashes.remember()
     for name, policy in policies.items():
         generated = [name for name, suite in suites.items() if suite.generator]
         if policy.kind == "built" and policy.suite not in generated:
@@ -56,6 +59,8 @@ def load_catalog(folder: Path) -> Catalog:
 
 
 def _read_all(folder: Path, kind: str, spec: type[S]) -> Mapping[str, S]:
+    for file in (folder / kind).glob("*.yml"):
+        raise refuse(f"{kind}/{file.name}", "file name", file.name, f"{file.stem}.yaml; other endings are not read")
     files = sorted((folder / kind).glob("*.yaml"))
     return {file.stem: parse(spec, _read_yaml(file), f"{kind}/{file.name}") for file in files}
 
@@ -78,14 +83,30 @@ def _read_yaml(file: Path) -> object:
         return yaml.load(file.read_text(encoding="utf-8"), _UniqueKeyLoader)
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        raise UserMistake(f"{where}: {line}{error.problem}\n  allowed: YAML with each key once") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserMistake(f"{where}: {error}\n  allowed: YAML in UTF-8") from None
+        raise UserMistake(f"{where}: {line}{error.problem}\n  allowed: YAML, each key once") from None
+    except (yaml.YAMLError, ValueError, RecursionError, OSError) as error:
+        raise UserMistake(f"{where}: {error}\n  allowed: a file of YAML in UTF-8 that can be read") from None
 
 
-def _sha256(folder: Path, name: str, suite: Suite) -> str:
-    file = folder / str(suite.path)
-    if not file.is_file():
-        raise refuse(f"suites/{name}.yaml", "path", suite.path, "a file; a relative path starts at the data folder")
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _suite_sources(folder: Path, suites: Mapping[str, Suite], hashes: ContentHashes) -> dict[str, str]:
+    found = {}
+    for name, suite in suites.items():
+        if suite.path:
+            file = folder / suite.path
+            if not file.is_file():
+                allowed = "a file; a relative path starts at the data folder"
+                raise refuse(f"suites/{name}.yaml", "path", suite.path, allowed)
+            found[name] = hashes.of(file)
+    return found
+
+
+def _policy_sources(folder: Path, policies: Mapping[str, Policy], hashes: ContentHashes) -> dict[str, str]:
+    """What the policies' files hold; a policy whose files are not there stops its own experiments only."""
+    found = {}
+    for name, policy in policies.items():
+        if policy.kind in ("folder", "gguf"):
+            try:
+                found[name] = hashes.of(locate_model(name, policy, folder))
+            except UserMistake:
+                continue
+    return found

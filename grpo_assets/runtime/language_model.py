@@ -1,8 +1,10 @@
 """Causal language models as policies: load, attach an adapter, sample, measure the KL to the base."""
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from peft import PeftModel
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
+    GenerationConfig,
     LogitsProcessor,
     LogitsProcessorList,
     TemperatureLogitsWarper,
@@ -21,12 +24,15 @@ from transformers import (
 from transformers.utils import logging
 
 from grpo_assets.domain.fingerprints import seed_of
+from grpo_assets.domain.mistakes import FailedWork, UserMistake
 from grpo_assets.domain.specs import Sampling
+from grpo_assets.runtime.prompts import completion_of, end_tokens, prompt_tokens, refuse_long_prompts
 from grpo_assets.runtime.rollouts import Completion, Decoding
 
-BATCH = 256
+TOKENS_AT_ONCE = 8192  # of prompts and completions in one batch of generation
 
 logging.disable_progress_bar()  # they would break the bar of the command line, once a load
+logging.set_verbosity_error()  # it warns of what is done on purpose: GGUF in another dtype, our own end tokens
 
 
 @contextmanager
@@ -40,18 +46,83 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def load(folder: Path, sampling: Sampling, adapter: Path | None = None) -> "LanguageModel":
-    """Load a model folder, with an adapter on it where one is given.
+def device() -> str:
+    """Where models run: the GPU that `CUDA_VISIBLE_DEVICES` leaves visible, else the CPU."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def load_base(folder: Path) -> tuple[Any, Any]:
+    """The model and the tokenizer of a base policy's folder, in the dtype in which it was saved.
+
+    Whatever else the model's own generation settings say, such as a penalty or a top-k, does not hold here:
+    the policy's sampling is the whole sampler.
 
     Raises:
-        OSError: when a folder holds no model or no tokenizer.
+        UserMistake: when the folder holds no tokenizer or no model.
     """
-    tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    if adapter:
-        model = PeftModel.from_pretrained(model, adapter)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    return LanguageModel(model.to(device).eval(), tokenizer, sampling)
+    tokenizer = load_tokenizer(folder)
+    try:
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype="auto")
+    except (OSError, ValueError) as error:
+        raise UserMistake(f"{folder}: no language model: {error}\n  allowed: a folder of Hugging Face's") from error
+    model.generation_config = GenerationConfig(
+        eos_token_id=end_tokens(model, tokenizer), pad_token_id=tokenizer.pad_token_id
+    )
+    return model, tokenizer
+
+
+def load_tokenizer(source: str | Path, **options: Any) -> Any:
+    """A tokenizer that pads on the left, with its end token where it has no pad token.
+
+    Raises:
+        UserMistake: when there is none.
+    """
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, padding_side="left", **options)
+    except (OSError, ValueError, TypeError) as error:
+        raise UserMistake(f"{source}: no tokenizer: {error}\n  allowed: a model with its tokenizer's files") from error
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+@dataclass
+class _Base:
+    """A base model that is loaded, and the adapter that is on it."""
+
+    model: Any
+    tokenizer: Any
+    adapted: PeftModel | None = None
+
+
+@lru_cache(maxsize=1)
+def _loaded_once(folder: Path, fingerprint: str) -> _Base:
+    model, tokenizer = load_base(folder)
+    return _Base(model.to(device()).eval(), tokenizer)
+
+
+def load(folder: Path, fingerprint: str, sampling: Sampling, adapter: Path | None = None) -> "LanguageModel":
+    """The policy of a base folder, with an adapter on it where one is given.
+
+    The base is loaded once a process and the adapters are switched on it, so an earlier policy of the same base
+    must not be used once another one is loaded.
+
+    Args:
+        fingerprint: that of the base policy; an adapter names the one that it was trained on.
+
+    Raises:
+        FailedWork: for an adapter of another base.
+    """
+    base = _loaded_once(folder, fingerprint)
+    if base.adapted is not None:
+        base.model, base.adapted = base.adapted.unload(), None
+    if adapter is None:
+        return LanguageModel(base.model, base.tokenizer, sampling)
+    named = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))["base_model_name_or_path"]
+    if named != fingerprint:
+        raise FailedWork(f"{adapter}: it was trained on the base policy {named}, not on {fingerprint}")
+    base.adapted = PeftModel.from_pretrained(base.model, adapter).eval()
+    return LanguageModel(base.adapted, base.tokenizer, sampling)
 
 
 @dataclass(frozen=True)
@@ -63,48 +134,46 @@ class LanguageModel:
     sampling: Sampling
 
     def complete(self, tasks: Sequence[dict], samples: int, decoding: Decoding, seed: str) -> list[list[Completion]]:
-        """See `rollouts.Policy`."""
-        requests = [(task, index) for task in tasks for index in range(samples)]
-        completions: list[Completion] = []
+        """See `rollouts.Policy`; prompts of like length go together."""
+        refuse_long_prompts(self.model, self.tokenizer, tasks, self.sampling)
+        prompts = [prompt_tokens(self.tokenizer, task, self.sampling) for task in tasks]
+        requests = [(number, index) for number in range(len(tasks)) for index in range(samples)]
+        by_length = sorted(requests, key=lambda request: len(prompts[request[0]]))
+        said: dict[tuple[int, int], Completion] = {}
         with one_thread(), torch.inference_mode():
-            for start in range(0, len(requests), BATCH):
-                completions += self._complete(requests[start : start + BATCH], decoding, seed)
-        return [completions[i * samples : (i + 1) * samples] for i in range(len(tasks))]
+            while by_length:
+                batch = by_length[-self._batch_size(len(prompts[by_length[-1][0]])) :]
+                del by_length[-len(batch) :]
+                seeds = [seed_of(seed, tasks[number]["task_key"], index) for number, index in batch]
+                said |= zip(batch, self._complete([prompts[n] for n, _ in batch], decoding, seeds), strict=True)
+        return [[said[number, index] for index in range(samples)] for number in range(len(tasks))]
 
-    def _complete(self, requests: list[tuple[dict, int]], decoding: Decoding, seed: str) -> list[Completion]:
-        prompts = self.tokenizer([task["prompt"] for task, _ in requests], return_tensors="pt", padding=True)
-        prompts = prompts.to(self.model.device)
+    def _batch_size(self, longest_prompt: int) -> int:
+        return max(1, TOKENS_AT_ONCE // (longest_prompt + self.sampling.max_completion_tokens))
+
+    def _complete(self, prompts: list[list[int]], decoding: Decoding, seeds: list[int]) -> list[Completion]:
+        inputs = self.tokenizer.pad({"input_ids": prompts}, return_tensors="pt").to(self.model.device)
         processors = LogitsProcessorList()
         if decoding == "sampled":
-            keys = [seed_of(seed, task["task_key"], index) for task, index in requests]
-            processors = LogitsProcessorList([*warpers(self.sampling), GumbelNoise(keys)])
+            processors = LogitsProcessorList([*warpers(self.sampling), GumbelNoise(seeds)])
         output = self.model.generate(
-            input_ids=prompts["input_ids"],
-            attention_mask=prompts["attention_mask"],
+            input_ids=inputs["input_ids"],
+            attention_mask=inputs["attention_mask"],
             do_sample=False,
             logits_processor=processors,
             max_new_tokens=self.sampling.max_completion_tokens,
-            pad_token_id=self.tokenizer.pad_token_id,
         )
-        said = output[:, prompts["input_ids"].shape[1] :]
-        ends = torch.tensor(end_tokens(self.model), device=said.device)
-        is_end = torch.isin(said, ends)
-        ended = is_end.any(dim=1)
-        counts = torch.where(ended, is_end.int().argmax(dim=1) + 1, said.shape[1])
-        divergences = self._kl_to_base(output, prompts, counts)
+        start = inputs["input_ids"].shape[1]
+        ends = self.model.generation_config.eos_token_id
+        is_end = torch.isin(output[:, start:], torch.tensor(ends, device=output.device))
+        counts = torch.where(is_end.any(dim=1), is_end.int().argmax(dim=1) + 1, output.shape[1] - start)
+        divergences = self._kl_to_base(output, inputs["attention_mask"], counts)
         return [
-            Completion(
-                self.tokenizer.decode(tokens[: count - int(has_end)], skip_special_tokens=True),
-                int(count),
-                not has_end,
-                divergence,
-            )
-            for tokens, count, has_end, divergence in zip(
-                said, counts.tolist(), ended.tolist(), divergences, strict=True
-            )
+            completion_of(self.tokenizer, tokens[:count].tolist(), ends, divergence)
+            for tokens, count, divergence in zip(output[:, start:], counts.tolist(), divergences, strict=True)
         ]
 
-    def _kl_to_base(self, output: Any, prompts: Any, counts: torch.Tensor) -> list[float]:
+    def _kl_to_base(self, output: Any, attended: Any, counts: torch.Tensor) -> list[float]:
         """KL to the base of each completion, summed over its positions, each exact over the vocabulary.
 
         Its mean over sampled completions estimates the KL of the sequences without bias and is never negative
@@ -112,26 +181,24 @@ class LanguageModel:
         """
         if not isinstance(self.model, PeftModel):
             return [0.0] * len(output)  # this is the base
-        start = prompts["input_ids"].shape[1]
-        length = output.shape[1] - start
-        attended = torch.cat([prompts["attention_mask"], torch.ones_like(output[:, start:])], dim=1)
-        now = self._log_chances(output, attended, start)
+        start = attended.shape[1]
+        mask = torch.cat([attended, torch.ones_like(output[:, start:])], dim=1)
+        now = self._log_chances(output, mask, start)
         with self.model.disable_adapter():
-            base = self._log_chances(output, attended, start)
+            base = self._log_chances(output, mask, start)
         by_position = (now.exp() * (now - base)).sum(dim=-1)
-        said = torch.arange(length, device=output.device)[None, :] < counts[:, None]
+        said = torch.arange(output.shape[1] - start, device=output.device)[None, :] < counts[:, None]
         return (by_position * said).sum(dim=1).tolist()
 
-    def _log_chances(self, output: Any, attended: torch.Tensor, start: int) -> torch.Tensor:
-        positions = (attended.cumsum(dim=1) - 1).clamp(min=0)
-        logits = self.model(input_ids=output, attention_mask=attended, position_ids=positions).logits
-        return torch.log_softmax(logits[:, start - 1 : -1].float() / self.sampling.temperature, dim=-1)
-
-
-def end_tokens(model: Any) -> list[int]:
-    """All tokens that end a completion, as the generation settings of the model have them."""
-    ends = model.generation_config.eos_token_id
-    return ends if isinstance(ends, list) else [ends]
+    def _log_chances(self, output: Any, mask: torch.Tensor, start: int) -> torch.Tensor:
+        positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
+        logits = self.model(
+            input_ids=output,
+            attention_mask=mask,
+            position_ids=positions,
+            logits_to_keep=output.shape[1] - start + 1,
+        ).logits
+        return torch.log_softmax(logits[:, :-1].float() / self.sampling.temperature, dim=-1)
 
 
 def warpers(sampling: Sampling) -> list[LogitsProcessor]:
@@ -160,4 +227,4 @@ class GumbelNoise(LogitsProcessor):
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Scores of the next token with noise on them, shape (rows, vocabulary)."""
         noise = np.stack([generator.gumbel(size=scores.shape[-1]) for generator in self._generators])
-        return scores + torch.from_numpy(noise).to(scores)
+        return scores.float() + torch.from_numpy(noise).to(scores.device, torch.float32)

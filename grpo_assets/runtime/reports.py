@@ -50,7 +50,7 @@ def table_markdown(table: dict) -> str:
             "",
             with_interval(baseline["pass_rate"], baseline["pass_rate_interval"]),
             with_interval(baseline["greedy_pass_rate"], baseline["greedy_pass_rate_interval"]),
-            *[""] * 4,
+            *[""] * 6,
         ]
     ]
     for row in table["variants"]:
@@ -63,13 +63,15 @@ def table_markdown(table: dict) -> str:
                     with_interval(row["dev_greedy_pass_rate"], row["dev_greedy_pass_rate_interval"]),
                     f"{row['kl_to_base']:.3f}",
                     f"{row['last_reward_mean']:.3f}",
+                    f"{row['informative_groups']} of {row['groups']}",
                     row["informative_prompts_training"],
                     row["informative_prompts_final_step"],
+                    "; ".join(row["warnings"]),
                 ]
             )
         else:
             reason = row["reason"].replace("\n", " ").replace("|", "/")
-            rows.append([row["variant"], f"{row['status']}: {reason}", *[""] * 6])
+            rows.append([row["variant"], f"{row['status']}: {reason}", *[""] * 8])
     headings = [
         "variant",
         "status",
@@ -77,8 +79,10 @@ def table_markdown(table: dict) -> str:
         "dev greedy pass rate",
         "KL to base",
         "last mean reward",
+        "informative groups",
         "informative prompts, training",
         "informative prompts, last step",
+        "warnings",
     ]
     return "\n".join([f"# {table['experiment']}", "", *_table(headings, rows), "", *gain_lines(table), ""])
 

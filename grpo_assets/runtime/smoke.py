@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grpo_assets.domain.fingerprints import seed_of
+from grpo_assets.domain.health import warnings
 from grpo_assets.domain.rollouts import advantages
 from grpo_assets.runtime.rollouts import judged
 from grpo_assets.runtime.tabular import (
@@ -21,17 +22,17 @@ from grpo_assets.runtime.tabular import (
     save,
     texts_of,
 )
-from grpo_assets.runtime.training import Training, TrainingLog
+from grpo_assets.runtime.training import Report, Training, TrainingLog
 
 
-def train_smoke(training: Training, base: Path, folder: Path) -> dict:
-    """Train the weights of each family; writes `policy.json`, `metrics.jsonl`, `last_rollouts.jsonl`.
+def train_smoke(training: Training, base: Path, folder: Path, report: Report) -> dict:
+    """Train the weights of each family; writes `policy.json` and the files of the training log.
 
     The loss of a step is -mean(advantage * log chance) + beta * mean KL(policy || start policy) over its rollouts,
     and its gradient is exact for a policy whose top-k and top-p cut nothing.
     """
-    variant, recipe = training.variant, training.recipe
-    log = TrainingLog(training, folder)
+    variant, recipe = training.variant, training.variant.recipe
+    log = TrainingLog(training, folder, report)
     start = load(base, training.sampling)
     width = max(len(texts_of(task)) for task in training.prompts)
     families = sorted({task["family"] for task in training.prompts})
@@ -67,7 +68,8 @@ def train_smoke(training: Training, base: Path, folder: Path) -> dict:
         log.step(rows, loss + variant.kl_beta * divergence, divergence, norm)
 
     save(weights, folder)
-    return log.finish()
+    facts = log.facts()
+    return {**facts, "warnings": warnings(facts)}
 
 
 def _padded(weights: npt.NDArray[np.float64] | None, width: int) -> npt.NDArray[np.float64]:

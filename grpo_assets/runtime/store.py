@@ -16,6 +16,8 @@ from filelock import FileLock
 
 from grpo_assets.domain.lineage import Ref
 
+MANIFEST_KEYS = {"request", "fingerprint", "inputs", "settings", "facts", "pages", "files"}
+
 
 class DamagedArtifact(Exception):
     """A file of an artifact is gone or is not what its manifest says."""
@@ -60,12 +62,20 @@ class Store:
         return posixpath.join(self.root, relative)
 
     def manifest(self, ref: Ref) -> dict | None:
-        """The manifest of a complete artifact, None where there is none."""
-        return self._read_json(place(ref).manifest)
+        """The manifest of a complete artifact, None where there is none.
+
+        Raises:
+            DamagedArtifact: when it is no manifest.
+        """
+        return self._read_json(place(ref).manifest, MANIFEST_KEYS)
 
     def failure(self, ref: Ref) -> dict | None:
-        """What is recorded of the last attempt at an artifact, if it failed."""
-        return self._read_json(place(ref).failure)
+        """What is recorded of the last attempt at an artifact, if it failed.
+
+        Raises:
+            DamagedArtifact: when it is no such record.
+        """
+        return self._read_json(place(ref).failure, {"request", "reason"})
 
     def check(self, ref: Ref, manifest: dict, hashes: bool = True) -> None:
         """Compare the files of an artifact with its manifest.
@@ -79,9 +89,9 @@ class Store:
         for name, expected in manifest["files"].items():
             file = self.path(f"{place(ref).folder}/{name}")
             if not self.fs.exists(file):
-                raise DamagedArtifact(f"{ref}: {file} is gone")
+                raise DamagedArtifact(f"{file} is gone")
             if self.fs.size(file) != expected["bytes"] or (hashes and self._sha256(file) != expected["sha256"]):
-                raise DamagedArtifact(f"{ref}: {file} is not the file that its manifest describes")
+                raise DamagedArtifact(f"{file} is not the file that its manifest describes")
 
     def local_folder(self, ref: Ref, manifest: dict) -> Path:
         """A local folder with the artifact's files, each compared with its hash.
@@ -124,6 +134,18 @@ class Store:
         finally:
             shutil.rmtree(folder)
 
+    def state(self, ref: Ref, request: str) -> Path:
+        """The local folder in which an artifact's work can go on after it was stopped; for one request alone."""
+        folder = self.scratch / "states" / _name(ref) / request
+        if not folder.exists():
+            self.drop_states(ref)
+            folder.mkdir(parents=True)
+        return folder
+
+    def drop_states(self, ref: Ref) -> None:
+        """Forget what an artifact's work could go on from."""
+        shutil.rmtree(self.scratch / "states" / _name(ref), ignore_errors=True)
+
     def commit(self, ref: Ref, draft: Path, manifest: dict) -> dict:
         """Put the files of a draft in the artifact's place, the manifest last; returns the manifest with `files`.
 
@@ -133,7 +155,11 @@ class Store:
         names = list(hashes)
         files = {name: {"sha256": hashes[name], "bytes": (draft / name).stat().st_size} for name in names}
         manifest = {**manifest, "files": files}
-        where, before = place(ref), self.manifest(ref)
+        where = place(ref)
+        try:
+            before = self.manifest(ref)
+        except DamagedArtifact:
+            before = None
         incoming = self.path(f"{where.folder}/.incoming-{ref.asset}")
         self._remove(incoming)
         for name in names:
@@ -156,9 +182,17 @@ class Store:
         """Write down why an artifact could not be made; what was there before stays."""
         self._write_json(place(ref).failure, failure)
 
-    def _read_json(self, relative: str) -> dict | None:
+    def _read_json(self, relative: str, keys: set[str]) -> dict | None:
         file = self.path(relative)
-        return json.loads(self.fs.cat_file(file)) if self.fs.exists(file) else None
+        if not self.fs.exists(file):
+            return None
+        try:
+            content = json.loads(self.fs.cat_file(file))
+        except (ValueError, IsADirectoryError):
+            content = None
+        if not isinstance(content, dict) or not keys <= content.keys():
+            raise DamagedArtifact(f"{file} is not what was written there")
+        return content
 
     def _write_json(self, relative: str, content: dict) -> None:
         file = self.path(relative)

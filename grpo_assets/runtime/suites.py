@@ -65,9 +65,11 @@ def _read_jsonl(suite: Suite, folder: Path) -> Iterator[tuple[str, Task]]:
     assert suite.path is not None
     for number, line in enumerate((folder / suite.path).read_bytes().splitlines(), start=1):
         where = f"{suite.path}: line {number}"
+        if not line.strip():
+            continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UserMistake(f"{where}: {error}\n  allowed: one JSON object a line, in UTF-8") from None
         if not isinstance(row, dict):
             raise UserMistake(f"{where}: {row!r} is not allowed\n  allowed: one JSON object a line")
@@ -82,7 +84,7 @@ def _task_of(row: dict, suite: Suite, where: str, number: int) -> Task:
     if not isinstance(candidates, list) or not all(isinstance(c, str) for c in candidates):
         raise UserMistake(f"{where}: {fields.candidates}: {candidates!r} is not allowed\n  allowed: a list of texts")
     return Task(
-        task_id=_text(row, fields.task_id, where) if fields.task_id else str(number),
+        task_id=_text(_with_text_id(row, fields.task_id), fields.task_id, where) if fields.task_id else str(number),
         prompt=_text(row, fields.prompt, where),
         answer=_text(row, fields.answer, where),
         source=suite.path or "",
@@ -90,6 +92,12 @@ def _task_of(row: dict, suite: Suite, where: str, number: int) -> Task:
         family=_text(row, fields.family, where) if fields.family else "",
         candidates=tuple(candidates),
     )
+
+
+def _with_text_id(row: dict, field: str) -> dict:
+    """Whole numbers are common as ids."""
+    number = row.get(field)
+    return {**row, field: str(number)} if isinstance(number, int) and not isinstance(number, bool) else row
 
 
 def _text(row: dict, field: str, where: str) -> str:

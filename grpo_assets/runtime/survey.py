@@ -31,11 +31,12 @@ class State:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Condition, reason and, where the artifact is fresh, its facts."""
+        """Condition, reason and, where the artifact is fresh, its facts and fingerprint."""
         return {
             "condition": self.condition,
             "reason": self.reason,
             "facts": self.manifest["facts"] if self.manifest else None,
+            "fingerprint": self.manifest["fingerprint"] if self.manifest else None,
         }
 
 
@@ -52,7 +53,10 @@ def survey(project: Project, targets: Iterable[Ref], hashes: bool = False) -> di
 
 
 def _examine(store: Store, node: Node, states: Mapping[Ref, State], hashes: bool) -> State:
-    failure, manifest = store.failure(node.ref), store.manifest(node.ref)
+    try:
+        failure, manifest = store.failure(node.ref), store.manifest(node.ref)
+    except DamagedArtifact as damage:
+        return State("damaged", str(damage))
     absent = lacking(node, states)
     asked = request(node, {ref: states[ref].fingerprint for ref in node.inputs})
     if failure and failure["request"] == asked:

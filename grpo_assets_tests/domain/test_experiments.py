@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_assets.domain.experiments import Variant, check_experiment, parse, variants
+from grpo_assets.domain.experiments import check_experiment, parse, variants
 from grpo_assets.domain.mistakes import UserMistake
-from grpo_assets.domain.specs import Experiment, Policy, Spec, Suite
+from grpo_assets.domain.specs import Experiment, Policy, Recipe, Spec, Suite
 from grpo_assets_tests.builders import (
     LAW,
     built_policy_dict,
@@ -34,15 +34,19 @@ AXES = st.fixed_dictionaries(
     }
 )
 ALL_KEYS = "evaluation, matrix, pilot, policy, recipe, selection, suite, trainer"
-RECIPE_KEYS = "learning_rate, lora_rank, rollouts_per_step, steps"
+RECIPE_KEYS = ", ".join(sorted(Recipe.model_fields))
+POLICY_KEYS = "suite, pretraining, path, revision, package, dtype"
+BUILT = "suite, pretraining (may be left out)"
+HUB = "dtype, path, revision"
 MATRIX_KEYS = "curricula, group_sizes, kl_betas, rewards, seeds"
 AT_LEAST = "greater than or equal to"
 AT_MOST = "less than or equal to"
 NOT_EMPTY = "List should have at least 1 item after validation, not 0"
 ORIGIN = "either generator, seed and tasks, or path, fields and licence"
 SHARES = "splits: the shares of train, dev and heldout, which add up to 1"
-RANK = "a whole number with trl, nothing with smoke"
-DIVISORS = "divisors of recipe.rollouts_per_step, which is 8"
+RANK = "a whole number of 1 or more, with trl"
+SMOKE_KEYS = "with smoke only learning_rate, rollouts_per_step, steps"
+DIVISORS = "8 rollouts a step are no whole number of groups of {}: the group size can be one of 2, 4, 8"
 
 
 def refusal_of(spec: type[Spec], content: object, where: str) -> str:
@@ -79,7 +83,6 @@ def without(content: dict, *keys: str) -> dict:
         # unknown keys: those of the level are what is allowed
         ({"notes": "x"}, "notes", "'notes'", f"the keys {ALL_KEYS}"),
         ({"recipe": {"stepz": 3}}, "recipe.stepz", "'stepz'", f"the keys {RECIPE_KEYS}"),
-        ({"matrix": {"betas": [0]}}, "matrix.betas", "'betas'", f"the keys {MATRIX_KEYS}"),
         # empty axes
         ({"matrix": {"seeds": []}}, "matrix.seeds", "[]", NOT_EMPTY),
         ({"matrix": {"rewards": []}}, "matrix.rewards", "[]", NOT_EMPTY),
@@ -250,10 +253,23 @@ def test_wrong_suites_are_refused(content: dict, field: str, value: object, allo
 @pytest.mark.parametrize(
     ("content", "field", "value", "allowed"),
     [
-        (without(built_policy_dict(), "suite"), "the file", ..., "suite goes with kind built, and only with it"),
-        (policy_dict(suite="few"), "the file", ..., "suite goes with kind built, and only with it"),
-        (policy_dict(pretraining={}), "the file", ..., "pretraining goes with kind built only"),
-        (policy_dict(kind="hub"), "kind", "hub", "'tabular' or 'built'"),
+        (without(built_policy_dict(), "suite"), "the file", ..., f"kind built with {BUILT} of {POLICY_KEYS}"),
+        (policy_dict(suite="few"), "the file", ..., f"kind tabular with none of {POLICY_KEYS}"),
+        (policy_dict(pretraining={}), "the file", ..., f"kind tabular with none of {POLICY_KEYS}"),
+        (policy_dict(kind="folder", path="x"), "the file", ..., f"kind folder with dtype, path of {POLICY_KEYS}"),
+        (
+            policy_dict(kind="hub", path="a/b", dtype="float32"),
+            "the file",
+            ...,
+            f"kind hub with {HUB} of {POLICY_KEYS}",
+        ),
+        (policy_dict(kind="llama"), "kind", "llama", "'tabular', 'built', 'folder', 'hub' or 'gguf'"),
+        (
+            policy_dict(kind="hub", path="a/b", dtype="float32", revision="main"),  # a branch moves
+            "revision",
+            "main",
+            "String should match pattern '^[0-9a-f]{40}$'",
+        ),
         (
             built_policy_dict(pretraining={"step": 1}),
             "pretraining.step",
@@ -317,18 +333,41 @@ def test_a_sampler_keeps_all_tokens_unless_told() -> None:
         # two variants of one slug
         (
             experiment_dict(matrix={"kl_betas": [0.02, 0.02000000001]}),
-            "matrix.kl_betas",
-            "[0.02, 0.02000000001]",
-            "values that differ in six digits",
+            "matrix",
+            "{'kl_betas': [0.02, 0.02000000001]}",
+            "numbers that differ in six digits",
         ),
         # trainers that do not fit the policy
         (experiment_dict(trainer="trl"), "trainer", "'trl'", "smoke, for a policy of kind tabular"),
         (experiment_dict(policy="built"), "trainer", "'smoke'", "trl, for a policy of kind built"),
-        (experiment_dict(recipe={"lora_rank": 8}), "recipe.lora_rank", "8", RANK),
-        (trl_experiment_dict(recipe={"lora_rank": None}), "recipe.lora_rank", "None", RANK),
+        (experiment_dict(recipe={"lora_rank": 8}), "recipe.lora_rank", "8", SMOKE_KEYS),
+        (experiment_dict(matrix={"loss_type": ["grpo"]}), "recipe.loss_type", "['grpo']", SMOKE_KEYS),
+        (
+            trl_experiment_dict(recipe={"lora_rank": None}),
+            "recipe.lora_rank",
+            "None",
+            RANK,
+        ),
+        # recipe keys as axes
+        (
+            trl_experiment_dict(matrix={"loss_typ": ["grpo"]}),
+            "matrix.loss_typ",
+            "'loss_typ'",
+            f"the axes {MATRIX_KEYS} and the keys of the recipe {RECIPE_KEYS}",
+        ),
+        (trl_experiment_dict(matrix={"epsilon": []}), "matrix.epsilon", "[]", "a list with at least one value"),
+        (trl_experiment_dict(matrix={"epsilon": 0.2}), "matrix.epsilon", "0.2", "a list with at least one value"),
+        (trl_experiment_dict(matrix={"epsilon": [0.2, 2]}), "matrix.epsilon", "2", "less than 1"),
+        (trl_experiment_dict(matrix={"epsilon": [0.1, 0.1]}), "matrix.epsilon", "0.1", "each value once"),
+        (
+            trl_experiment_dict(matrix={"lora_rank": [4, None]}),
+            "recipe.lora_rank",
+            "None",
+            RANK,
+        ),
         # groups that do not fill a step
-        (experiment_dict(matrix={"group_sizes": [4, 3]}), "matrix.group_sizes", "3", DIVISORS),
-        (experiment_dict(matrix={"group_sizes": [16]}), "matrix.group_sizes", "16", DIVISORS),
+        (experiment_dict(matrix={"group_sizes": [4, 3]}), "matrix.group_sizes", "3", DIVISORS.format(3)),
+        (experiment_dict(matrix={"group_sizes": [16]}), "matrix.group_sizes", "16", DIVISORS.format(16)),
     ],
 )
 def test_parts_that_do_not_fit_together_are_refused(content: dict, field: str, value: str, allowed: str) -> None:
@@ -360,7 +399,7 @@ def test_specs_do_not_change() -> None:
 
 def test_slug_has_the_form_of_the_spec() -> None:
     """The slug of the example of the spec is that of the spec."""
-    cell = Variant(seed=20260601, group_size=4, kl_beta=0.02, reward="reward_v0_correctness", curriculum="static")
+    cell = variant(seed=20260601, group_size=4, kl_beta=0.02)
 
     assert cell.slug == "reward_v0_correctness_static_seed-20260601_g-4_kl-0.02_static"
 
@@ -423,3 +462,38 @@ def test_variants_come_in_the_order_of_the_axes() -> None:
         ("informative", 1, 0.1),
         ("informative", 1, 0.0),
     ]
+
+
+def test_a_recipe_key_as_an_axis_crosses_the_others() -> None:
+    """Each variant has its own recipe, and a suffix only where it differs from the experiment's."""
+    declared = Experiment.model_validate(
+        trl_experiment_dict(matrix={"learning_rate": [0.5, 0.25], "loss_type": ["dapo", "grpo"]})
+    )
+
+    cells = variants(declared)
+
+    stem = "reward_v0_correctness_static_seed-1_g-4_kl-0_static"
+    assert list(cells) == [
+        stem,
+        f"{stem}_loss_type-grpo",
+        f"{stem}_learning_rate-0.25",
+        f"{stem}_learning_rate-0.25_loss_type-grpo",
+    ]
+    assert [cell.recipe.learning_rate for cell in cells.values()] == [0.5, 0.5, 0.25, 0.25]
+    assert cells[stem].axes(declared)["loss_type"] == "dapo"
+
+
+def test_an_axis_that_is_added_renames_no_variant() -> None:
+    """A variant with the recipe's own value keeps its slug and its recipe."""
+    before = variants(experiment())
+
+    after = variants(experiment(matrix={"steps": [4, 8]}))
+
+    assert before.items() <= after.items()
+
+
+def test_steps_as_an_axis_change_the_visits() -> None:
+    """A longer variant visits more prompts."""
+    cells = variants(experiment(matrix={"steps": [4, 8]}))
+
+    assert [cell.visits for cell in cells.values()] == [8, 16]

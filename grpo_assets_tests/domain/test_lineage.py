@@ -290,7 +290,7 @@ def test_the_content_of_a_task_file_changes_its_tasks() -> None:
     ("library", "smoke_assets", "trl_assets"),
     [
         # both base policies stand in the catalog, so either side sees its own and the other's change
-        ("numpy", {"base_policy"} | SAMPLED, {"base_policy"}),
+        ("numpy", {"base_policy"} | SAMPLED, {"base_policy"} | SAMPLED),
         ("torch", {"base_policy"}, {"base_policy"} | SAMPLED),
         ("transformers", {"base_policy"}, {"base_policy"} | SAMPLED),
         ("trl", set(), TRAINED - {"experiment_spec", "experiment_plan"}),

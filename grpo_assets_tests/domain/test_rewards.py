@@ -1,7 +1,6 @@
 """Rewards are pure functions of a rollout on a grid of 1/64, known by their code."""
 
 import math
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -9,7 +8,6 @@ from hypothesis import strategies as st
 
 from grpo_assets.domain.rewards import (
     REWARDS,
-    reward_fingerprint,
     reward_v0_correctness,
     reward_v1_shaped,
     score,
@@ -124,61 +122,3 @@ def test_rewards_that_are_no_finite_number_are_refused(value: object) -> None:
         score(broken, rollout())
 
     assert str(refusal.value) == f"reward broken returned {value!r}; a finite number is needed"
-
-
-def plain() -> Callable:
-    """A reward as it stands."""
-
-    def paid(rollout: Rollout) -> float:
-        return 0.5 if rollout.truncated else 1.0
-
-    return paid
-
-
-def retold() -> Callable:
-    """The same reward, told at length."""
-
-    def paid(rollout: Rollout) -> float:
-        """Half for a completion that was cut off."""
-        # the budget is short, so a completion that was cut off may have been right
-        return (
-            0.5
-            if rollout.truncated  # no end token
-            else 1.0
-        )
-
-    return paid
-
-
-def renumbered() -> Callable:
-    """The same reward with another number."""
-
-    def paid(rollout: Rollout) -> float:
-        return 0.25 if rollout.truncated else 1.0
-
-    return paid
-
-
-def renamed() -> Callable:
-    """The same reward by another name."""
-
-    def paid_v2(rollout: Rollout) -> float:
-        return 0.5 if rollout.truncated else 1.0
-
-    return paid_v2
-
-
-def test_words_about_a_reward_do_not_change_its_fingerprint() -> None:
-    """Docstring, comments and formatting do not count."""
-    assert reward_fingerprint(retold()) == reward_fingerprint(plain())
-
-
-@pytest.mark.parametrize("other", [renumbered, renamed])
-def test_code_of_a_reward_changes_its_fingerprint(other: Callable) -> None:
-    """Another number or another name is another reward."""
-    assert reward_fingerprint(other()) != reward_fingerprint(plain())
-
-
-def test_each_reward_has_its_own_fingerprint() -> None:
-    """No two rewards are taken for each other."""
-    assert len({reward_fingerprint(reward) for reward in REWARDS.values()}) == len(REWARDS)

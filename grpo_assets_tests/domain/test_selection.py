@@ -57,6 +57,8 @@ def test_the_highest_metric_wins() -> None:
         "selection_policy": "dev_or_smoke_metrics_only_no_heldout_test",
         "rule": {"metric": "dev_pass_rate", "min_informative_prompts": 0, "informative_scope": "training"},
         "selected": "b",
+        "checkpoint": rows[1]["checkpoint"],
+        "folder": "variants/b",
         "reason": "highest dev_pass_rate of 3 eligible variants",
         "evidence": rows[1],
         "passed_over": {

@@ -5,10 +5,17 @@ from typing import Any
 import pytest
 
 from grpo_assets.domain.tables import MEASURED, comparison, table_row
-from grpo_assets_tests.builders import evaluation_rows, variant
+from grpo_assets_tests.builders import AXES, evaluation_rows, experiment, variant
 from grpo_assets_tests.builders import table_row as built_row
 
-TRAINED = {"last_reward_mean": 0.5, "informative_prompts_training": 12, "informative_prompts_final_step": 3}
+TRAINED = {
+    "groups": 20,
+    "informative_groups": 15,
+    "last_reward_mean": 0.5,
+    "informative_prompts_training": 12,
+    "informative_prompts_final_step": 3,
+    "warnings": ["30% of the completions were cut off"],
+}
 EVALUATED = {
     "tasks": 10,
     "pass_rate": 0.75,
@@ -22,7 +29,7 @@ EVALUATED = {
 
 def fresh(facts: dict[str, Any]) -> dict[str, Any]:
     """A step whose artifact is there."""
-    return {"condition": "fresh", "reason": None, "facts": facts}
+    return {"condition": "fresh", "reason": None, "facts": facts, "fingerprint": "f" * 64}
 
 
 def lacking(condition: str, reason: str) -> dict[str, Any]:
@@ -34,7 +41,7 @@ def test_row_of_a_complete_variant() -> None:
     """A variant that was trained and evaluated has its cell and all that was measured."""
     cell = variant(seed=7, kl_beta=0.02)
 
-    row = table_row(cell.slug, cell, fresh(TRAINED), fresh(EVALUATED))
+    row = table_row(cell.slug, cell.axes(experiment()), fresh(TRAINED), fresh(EVALUATED))
 
     assert row == {
         "variant": "reward_v0_correctness_static_seed-7_g-4_kl-0.02_static",
@@ -51,8 +58,12 @@ def test_row_of_a_complete_variant() -> None:
         "dev_greedy_pass_rate_interval": [0.6, 0.95],
         "kl_to_base": 0.02,
         "last_reward_mean": 0.5,
+        "checkpoint": "f" * 64,
+        "groups": 20,
+        "informative_groups": 15,
         "informative_prompts_training": 12,
         "informative_prompts_final_step": 3,
+        "warnings": ["30% of the completions were cut off"],
     }
 
 
@@ -68,7 +79,7 @@ def test_row_of_a_complete_variant() -> None:
 )
 def test_row_of_a_variant_that_lacks_something(trained: dict, evaluated: dict, status: str, reason: str) -> None:
     """The first step that is not fresh says what is wrong, and all measures are None, never 0."""
-    row = table_row("slug", variant(), trained, evaluated)
+    row = table_row("slug", AXES, trained, evaluated)
 
     assert (row["status"], row["reason"]) == (status, reason)
     assert {name: row[name] for name in MEASURED} == dict.fromkeys(MEASURED)
@@ -77,7 +88,7 @@ def test_row_of_a_variant_that_lacks_something(trained: dict, evaluated: dict, s
 @pytest.mark.parametrize("evaluated", [fresh(EVALUATED), lacking("missing", "not evaluated")])
 def test_all_rows_have_the_same_columns(evaluated: dict) -> None:
     """A table can be built from rows of complete and of missing variants."""
-    row = table_row("slug", variant(), fresh(TRAINED), evaluated)
+    row = table_row("slug", AXES, fresh(TRAINED), evaluated)
 
     assert list(row) == list(built_row())
 
@@ -85,7 +96,7 @@ def test_all_rows_have_the_same_columns(evaluated: dict) -> None:
 def test_a_measure_that_is_absent_is_an_error() -> None:
     """A complete variant that lacks a measure is not filled up."""
     with pytest.raises(KeyError, match="last_reward_mean"):
-        table_row("slug", variant(), fresh({}), fresh(EVALUATED))
+        table_row("slug", AXES, fresh({}), fresh(EVALUATED))
 
 
 def test_comparison_has_both_ways_of_decoding() -> None:

@@ -32,14 +32,17 @@ def test_the_shipped_experiments_have_their_variants(data: Path) -> None:
         ("trainer: trl", "trainer: sft", ["trainer", "'sft'", "'smoke' or 'trl'"]),
         ("trainer: trl", "trainr: trl", ["trainr", "the keys evaluation, matrix", "trainer: is missing"]),
         ("group_sizes: [4, 8]", "group_sizes: [1, 8]", ["matrix.group_sizes.0", "1", "greater than or equal to 2"]),
-        ("group_sizes: [4, 8]", "group_sizes: [4, 7]", ["matrix.group_sizes", "7", "divisors", "64"]),
+        ("group_sizes: [4, 8]", "group_sizes: [4, 7]", ["matrix.group_sizes", "7", "64 rollouts a step", "2, 4, 8"]),
         ("group_sizes: [4, 8]", "group_sizes: [4, 4]", ["matrix.group_sizes", "4", "each value once"]),
         ("group_sizes: [4, 8]", "group_sizes: []", ["matrix.group_sizes", "[]", "at least 1 item"]),
-        ("suite: digits", "suite: digit", ["suite", "'digit'", "one of digits, few"]),
+        ("suite: digits", "suite: digit", ["suite", "'digit'", "one of capitals, digits, few"]),
         ("policy: tiny-digits", "policy: tabular", ["trainer", "'trl'", "smoke, for a policy of kind tabular"]),
         ("steps: 40", "steps: -3", ["recipe.steps", "-3", "greater than or equal to 1"]),
         ("steps: 40", "steps: many", ["recipe.steps", "'many'", "a valid integer"]),
-        ("lora_rank: 8", "lora_rnk: 8", ["recipe.lora_rnk", "the keys learning_rate, lora_rank"]),
+        ("round: 1", "round: 2026-13-45", ["a file of YAML in UTF-8 that can be read"]),
+        ("steps: 40", "steps: !!int abc", ["a file of YAML in UTF-8 that can be read"]),
+        ("steps: 40", "steps: 1000000000000", ["recipe.steps", "1000000000000", "less than or equal to 1000000"]),
+        ("lora_rank: 8", "lora_rnk: 8", ["recipe.lora_rnk", "lora_rank, loss_type"]),
     ],
 )
 def test_a_mistake_in_an_experiment_is_one_clear_message(data: Path, old: str, new: str, words: list[str]) -> None:
@@ -94,3 +97,15 @@ def test_a_missing_data_folder_says_what_to_do(tmp_path: Path, monkeypatch: pyte
 
     with pytest.raises(UserMistake, match="set GRPO_DATA_DIR"):
         data_folder()
+
+
+def test_a_folder_or_another_ending_in_the_place_of_a_file_is_refused(data: Path) -> None:
+    """What cannot be read, and what would silently not be read, are named."""
+    (data / "experiments" / "folder.yaml").mkdir()
+    with pytest.raises(UserMistake, match=r"experiments/folder\.yaml: "):
+        load_catalog(data)
+    (data / "experiments" / "folder.yaml").rmdir()
+
+    (data / "experiments" / "mine.yml").write_text("")
+    with pytest.raises(UserMistake, match=r"experiments/mine\.yml: [^$]*mine\.yaml; other endings are not read"):
+        load_catalog(data)

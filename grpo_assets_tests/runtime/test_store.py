@@ -10,6 +10,7 @@ from grpo_assets.domain.schemas import CURRICULUM
 from grpo_assets.runtime.store import DamagedArtifact, Store, place, read_table, write_table
 
 REF = Ref("curriculum", "a.static.g4")
+MANIFEST = {"request": "r", "fingerprint": "f", "inputs": {}, "settings": {}, "facts": {}, "pages": {}}
 
 
 def written(store: Store, files: dict[str, str], ref: Ref = REF) -> dict:
@@ -17,7 +18,7 @@ def written(store: Store, files: dict[str, str], ref: Ref = REF) -> dict:
         for name, text in files.items():
             (draft / name).parent.mkdir(parents=True, exist_ok=True)
             (draft / name).write_text(text, encoding="utf-8")
-        return store.commit(ref, draft, {"fingerprint": "f", "pages": {}})
+        return store.commit(ref, draft, MANIFEST)
 
 
 @pytest.fixture(params=["disk", "memory"])
@@ -58,7 +59,7 @@ def test_a_changed_file_is_found(store: Store, change: str) -> None:
     else:
         store.fs.pipe_file(file, b"on" if change == "shorter" else b"two")
 
-    with pytest.raises(DamagedArtifact, match=r"curriculum a\.static\.g4: .*a\.txt"):
+    with pytest.raises(DamagedArtifact, match=r"curriculum/a\.static\.g4/a\.txt is"):
         store.local_folder(REF, manifest)
 
 
@@ -187,3 +188,14 @@ def test_a_row_that_does_not_fit_is_refused(tmp_path: Path, row: dict) -> None:
     """A table is written only when every row fits its schema."""
     with pytest.raises(ValueError, match=r"extra|null"):
         write_table(tmp_path / "t.parquet", [row], CURRICULUM)
+
+
+@pytest.mark.parametrize("content", [b"{}", b"[]", b"\xff", b'{"request": ', b"null"])
+def test_a_manifest_that_is_none_is_damage_and_can_be_written_over(store: Store, content: bytes) -> None:
+    """Whatever lies in its place is named, and the next commit puts it right."""
+    manifest = written(store, {"a.txt": "one"})
+    store.fs.pipe_file(store.path(place(REF).manifest), content)
+
+    with pytest.raises(DamagedArtifact, match=r"manifest\.json is not what was written there"):
+        store.manifest(REF)
+    assert written(store, {"a.txt": "one"}) == manifest == store.manifest(REF)

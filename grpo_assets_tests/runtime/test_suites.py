@@ -82,7 +82,8 @@ def test_a_jsonl_file_is_read_through_its_field_mapping(tmp_path: Path) -> None:
         ({**GOOD, "question": "\ud800"}, "without lone surrogates"),
         (["a list"], "['a list'] is not allowed"),
         (b"{not json", "Expecting property name"),
-        (b"", "Expecting value"),  # an empty line in the middle
+        (b"[" * 100_000, "recursion"),
+        ({**GOOD, "name": True}, "name: True is not allowed"),
         (b'{"question": "\xff"}', "utf-8"),
     ],
 )
@@ -108,3 +109,10 @@ def test_more_tasks_than_digits_has_are_refused(tmp_path: Path) -> None:
     """The generator says how many there are."""
     with pytest.raises(UserMistake, match="1 to 3000"):
         read_tasks(DIGITS.model_copy(update={"tasks": 3001}), tmp_path)
+
+
+def test_blank_lines_are_skipped_and_numbers_may_be_ids(tmp_path: Path) -> None:
+    """Files often end in a blank line, and their ids are often numbers."""
+    [row] = read_tasks(jsonl(tmp_path, {**GOOD, "name": 7}, b"", b"  "), tmp_path)
+
+    assert row["task_id"] == "7"
