@@ -34,21 +34,19 @@ RECIPES = {
 
 
 class Clock(TrainerCallback):
-    """Seconds from the begin of a step to its log."""
+    """Seconds from the log of a step to that of the next, as our own metrics have them."""
 
     def __init__(self) -> None:
         """A clock without a step."""
         self.seconds: list[float] = []
-        self._began = 0.0
-
-    def on_step_begin(self, *_: object, **__: object) -> None:
-        """Start it."""
-        self._began = perf_counter()
+        self._logged = perf_counter()
 
     def on_log(self, args: object, state: object, control: object, logs: dict | None = None, **_: object) -> None:
-        """Stop it."""
+        """A step is done."""
         if logs and "loss" in logs:
-            self.seconds.append(perf_counter() - self._began)
+            now = perf_counter()
+            self.seconds.append(now - self._logged)
+            self._logged = now
 
 
 def bare(training: Training, base: Path) -> float:

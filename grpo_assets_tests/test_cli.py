@@ -406,18 +406,16 @@ def graphql(port: int, query: str) -> dict:
 
 
 @pytest.mark.slow
-def test_tiny_learns_and_is_not_made_twice(tmp_path: Path) -> None:
-    """16 variants of real GRPO: the mean gain is at least .20, sampled and greedy, and a second run makes nothing."""
-    from grpo_assets_tests.conftest import make_data_folder
-
-    data = make_data_folder(tmp_path / "data")
+def test_half_of_tiny_learns_and_is_not_made_twice(data: Path) -> None:
+    """8 variants of real GRPO: the mean gain is at least .20, sampled and greedy, and a second run makes nothing."""
+    edit(data / "experiments" / "tiny.yaml", "seeds: [20260601, 20260602]", "seeds: [20260601]")
     done = grpo_assets("run", "tiny", data=data)
     assert done.returncode == 0, done.stderr
     summary = json.loads((data / "store/experiments/tiny/summary.json").read_text())
 
     again = grpo_assets("run", "tiny", data=data)
 
-    assert [row["status"] for row in summary["variants"]] == ["complete"] * 16
+    assert [row["status"] for row in summary["variants"]] == ["complete"] * 8
     assert summary["comparison"]["sampled"]["gain"] >= 0.20
     assert summary["comparison"]["greedy"]["gain"] >= 0.20
     assert "everything is current; nothing was made" in again.stdout

@@ -108,21 +108,7 @@ def make(project: Project, ref: Ref, body: Callable[[Inputs, Draft], None]) -> M
             draft = Draft(folder, partial(store.state, ref, asked))
             try:
                 body(Inputs(store, node, states), draft)
-                manifest = store.commit(
-                    ref,
-                    folder,
-                    {
-                        "asset": ref.asset,
-                        "partition": ref.key,
-                        "request": asked,
-                        "fingerprint": fingerprint([ref.asset, draft.content]) if draft.content else asked,
-                        "inputs": {str(input_ref): value for input_ref, value in fingerprints.items()},
-                        "settings": node.settings,
-                        "facts": draft.facts,
-                        "pages": draft.pages,
-                        "versions": {"grpo_assets": version("grpo-assets"), **project.catalog.libraries},
-                    },
-                )
+                manifest = store.commit(ref, folder, _manifest(project, node, fingerprints, asked, draft))
             except Exception as error:
                 reason = _reason(error)
                 try:
@@ -132,6 +118,23 @@ def make(project: Project, ref: Ref, body: Callable[[Inputs, Draft], None]) -> M
                 raise FailedWork(f"{ref}: {reason}") from error
         store.drop_states(ref)
         return Made(manifest, path, reused=False, pages=store.pages(ref, manifest))
+
+
+def _manifest(
+    project: Project, node: Node, fingerprints: Mapping[Ref, str], asked: str, draft: Draft
+) -> dict[str, Any]:
+    """What the manifest says beside the files: what was asked for, from what it was made, and what came out."""
+    return {
+        "asset": node.ref.asset,
+        "partition": node.ref.key,
+        "request": asked,
+        "fingerprint": fingerprint([node.ref.asset, draft.content]) if draft.content else asked,
+        "inputs": {str(ref): value for ref, value in fingerprints.items()},
+        "settings": node.settings,
+        "facts": draft.facts,
+        "pages": draft.pages,
+        "versions": {"grpo_assets": version("grpo-assets"), **project.catalog.libraries},
+    }
 
 
 def _intact(store: Store, ref: Ref, manifest: dict) -> bool:

@@ -169,6 +169,35 @@ def test_a_damaged_state_is_named_and_the_one_before_it_is_used(
     assert file_hashes(tmp_path / "out" / "adapter") == file_hashes(run[0] / "adapter")
 
 
+def test_a_full_disk_while_saving_leaves_the_last_good_state(
+    run: tuple[Path, dict, list[dict]],
+    quick_policy: Path,
+    tasks: list[dict],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The training fails with the system's words, and goes on from the state before once there is room."""
+    mark = trl_training.mark_complete
+
+    def until_full(folder: Path) -> None:
+        if folder.name == "checkpoint-3":
+            (folder / "optimizer.pt").write_bytes(b"half")
+            raise OSError(28, "No space left on device")
+        mark(folder)
+
+    monkeypatch.setattr(trl_training, "mark_complete", until_full)
+    with pytest.raises(OSError, match="No space left on device"):
+        trained(training(tasks), quick_policy, tmp_path, seconds_between_saves=0)
+    monkeypatch.undo()
+    reports: list[dict] = []
+
+    facts, _ = trained(training(tasks), quick_policy, tmp_path, reports.append)
+
+    assert "the saved state of step 3 is left out: it was not finished" in reports[0]["warning"]
+    assert [line["step"] for line in reports[1:]] == [3, 4]
+    assert facts == run[1]
+
+
 def test_splitting_a_step_into_batches_changes_next_to_nothing(
     run: tuple[Path, dict, list[dict]], quick_policy: Path, tasks: list[dict], tmp_path: Path
 ) -> None:
