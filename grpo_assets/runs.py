@@ -103,19 +103,22 @@ def run(project: Project, experiment: str, instance: dg.DagsterInstance) -> Iter
         seconds = perf_counter() - started
         worked = sum(event.step_success_data.duration_ms / 1000 for event in result.all_events if event.is_step_success)
         states = survey(project, batch)
-        if not result.success and not any(states[ref].condition == "failed" for ref in makeable):
-            _raise_for(instance, result)
+        if not result.success:
+            _raise_what_lies_elsewhere(
+                instance, result, recorded=any(states[ref].condition == "failed" for ref in batch)
+            )
         yield Ran(batch, {ref: states[ref] for ref in batch}, seconds, seconds - worked)
 
 
-def _raise_for(instance: dg.DagsterInstance, result: dg.ExecuteInProcessResult) -> None:
-    """Raise what ended a run that recorded no failure of an artifact."""
+def _raise_what_lies_elsewhere(instance: dg.DagsterInstance, result: dg.ExecuteInProcessResult, recorded: bool) -> None:
+    """Raise what ended a run, unless it was the failure of an artifact, which is recorded with it."""
     data = [event.event_specific_data for event in result.all_events if event.is_failure]
     errors = [error for found in data if (error := getattr(found, "error", None))]
     run = instance.get_run_by_id(result.run_id)
     canceled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
     if canceled or any(error.cls_name in INTERRUPTIONS for error in errors):
         raise KeyboardInterrupt
-    causes = [error.cause or error for error in errors]
-    reason = causes[0].message.strip() if causes else "Dagster gave no reason"
-    raise FailedWork(f"Dagster run {result.run_id} failed: {reason}")
+    if not recorded:
+        causes = [error.cause or error for error in errors]
+        reason = causes[0].message.strip() if causes else "Dagster gave no reason"
+        raise FailedWork(f"Dagster run {result.run_id} failed: {reason}")

@@ -273,7 +273,7 @@ class _Saver(TrainerCallback):
 
 @contextmanager
 def _stop_on_signals(saver: _Saver) -> Iterator[None]:
-    """Lets a first SIGINT or SIGTERM end the training after the running step, with its state saved.
+    """Lets SIGINT or SIGTERM end the training after the running step, with its state saved.
 
     Where that step takes too long the process ends at once, with the state that was saved before.
     """
@@ -281,10 +281,9 @@ def _stop_on_signals(saver: _Saver) -> Iterator[None]:
     too_long.daemon = True
 
     def stop(number: int, frame: Any) -> None:
-        if saver.stopped:
-            raise KeyboardInterrupt
-        saver.stopped = True
-        too_long.start()
+        if not saver.stopped:  # Ctrl-C comes twice: from the terminal, and passed on by Dagster
+            saver.stopped = True
+            too_long.start()
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

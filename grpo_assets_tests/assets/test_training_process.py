@@ -66,7 +66,12 @@ def environment(data: Path) -> dict[str, str]:
 def start(data: Path, until_step: int) -> subprocess.Popen[str]:
     """Start the long experiment and come back in the middle of its training."""
     process = subprocess.Popen(
-        COMMAND, env=environment(data), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        COMMAND,
+        env=environment(data),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
     )
     for _ in range(900):
         if steps_taken(data) >= until_step:
@@ -116,7 +121,7 @@ def test_whatever_stops_a_training_it_ends_with_the_same_bytes(tmp_path: Path) -
 
     process = start(data, until_step=40)
     trainer, asked = trainer_of(process), time.monotonic()
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to the run and to the trainer
     output, _ = process.communicate(timeout=60)
     assert time.monotonic() - asked < 20
     assert process.returncode == 130, output
