@@ -1,7 +1,10 @@
 """Runs an experiment through Dagster: what is missing or stale, in dependency order, each partition in a run."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from socket import socketpair
 from time import perf_counter
 
 import dagster as dg
@@ -15,8 +18,6 @@ from grpo_assets.runtime.survey import State, lacking, survey
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 """The command line says itself what went wrong; the whole log is on the page of the run."""
 
-INTERRUPTIONS = ("DagsterExecutionInterruptedError", "KeyboardInterrupt")
-
 Batch = tuple[Ref, ...]
 """Partitions with one key that one Dagster run makes, each after its inputs."""
 
@@ -29,12 +30,14 @@ class Ran:
         states: how its artifacts stand now.
         seconds: wall time of the Dagster run, 0 where none was needed or possible; `overhead` of it was spent
             outside the steps.
+        trouble: why the run failed, where that lies in none of its artifacts.
     """
 
     batch: Batch
     states: Mapping[Ref, State]
     seconds: float = 0.0
     overhead: float = 0.0
+    trouble: str | None = None
 
     @property
     def failures(self) -> dict[Ref, State]:
@@ -74,51 +77,73 @@ def run(project: Project, experiment: str, instance: dg.DagsterInstance) -> Iter
     A batch that fails does not stop the others; those that cannot do without it are yielded as they stand.
 
     Raises:
-        KeyboardInterrupt: when a run was interrupted or terminated, which Dagster counts as a failure of it.
+        KeyboardInterrupt: when it was told to stop, which Dagster counts as a failure of the run.
         FailedWork: when a run failed for a reason that lies in no artifact, such as a full disk.
     """
     damaged = {
         ref for ref, state in survey(project, targets(experiment), hashes=True).items() if state.condition == "damaged"
     }
-    job = defs.resolve_implicit_global_asset_job_def()
-    for batch in batches(needed(project, experiment)):
-        states = survey(project, batch)
-        makeable: list[Ref] = []
-        for ref in batch:
-            wanted = states[ref].condition != "fresh" or ref in damaged
-            if wanted and set(lacking(project.graph[ref], states)) <= set(makeable):
-                makeable.append(ref)
-        if not makeable:
-            yield Ran(batch, {ref: states[ref] for ref in batch})
-            continue
-        started = perf_counter()
-        result = job.execute_in_process(
-            partition_key=batch[0].key,
-            asset_selection=[dg.AssetKey(ref.asset) for ref in makeable],
-            instance=instance,
-            run_config=QUIET,
-            raise_on_error=False,
-            tags={"grpo_assets/experiment": experiment},
-        )
-        seconds = perf_counter() - started
-        worked = sum(event.step_success_data.duration_ms / 1000 for event in result.all_events if event.is_step_success)
-        states = survey(project, batch)
-        if not result.success:
-            _raise_what_lies_elsewhere(
-                instance, result, recorded=any(states[ref].condition == "failed" for ref in batch)
-            )
-        yield Ran(batch, {ref: states[ref] for ref in batch}, seconds, seconds - worked)
+    with _told_to_stop() as told:
+        for batch in batches(needed(project, experiment)):
+            ran = _run_batch(project, experiment, batch, damaged, instance)
+            if told():
+                raise KeyboardInterrupt
+            if ran.trouble:
+                raise FailedWork(ran.trouble)
+            yield ran
 
 
-def _raise_what_lies_elsewhere(instance: dg.DagsterInstance, result: dg.ExecuteInProcessResult, recorded: bool) -> None:
-    """Raise what ended a run, unless it was the failure of an artifact, which is recorded with it."""
+def _run_batch(project: Project, experiment: str, batch: Batch, damaged: set[Ref], instance: dg.DagsterInstance) -> Ran:
+    states = survey(project, batch)
+    makeable: list[Ref] = []
+    for ref in batch:
+        wanted = states[ref].condition != "fresh" or ref in damaged
+        if wanted and set(lacking(project.graph[ref], states)) <= set(makeable):
+            makeable.append(ref)
+    if not makeable:
+        return Ran(batch, {ref: states[ref] for ref in batch})
+    started = perf_counter()
+    result = defs.resolve_implicit_global_asset_job_def().execute_in_process(
+        partition_key=batch[0].key,
+        asset_selection=[dg.AssetKey(ref.asset) for ref in makeable],
+        instance=instance,
+        run_config=QUIET,
+        raise_on_error=False,
+        tags={"grpo_assets/experiment": experiment},
+    )
+    seconds = perf_counter() - started
+    worked = sum(event.step_success_data.duration_ms / 1000 for event in result.all_events if event.is_step_success)
+    states = survey(project, batch)
+    return Ran(batch, {ref: states[ref] for ref in batch}, seconds, seconds - worked, _elsewhere(result, states))
+
+
+def _elsewhere(result: dg.ExecuteInProcessResult, states: Mapping[Ref, State]) -> str | None:
+    """Why a run failed, where that lies in no artifact, such as a full disk under the instance."""
+    if result.success or any(state.condition == "failed" for state in states.values()):
+        return None
     data = [event.event_specific_data for event in result.all_events if event.is_failure]
     errors = [error for found in data if (error := getattr(found, "error", None))]
-    run = instance.get_run_by_id(result.run_id)
-    canceled = run is not None and run.status is dg.DagsterRunStatus.CANCELED
-    if canceled or any(error.cls_name in INTERRUPTIONS for error in errors):
-        raise KeyboardInterrupt
-    if not recorded:
-        causes = [error.cause or error for error in errors]
-        reason = causes[0].message.strip() if causes else "Dagster gave no reason"
-        raise FailedWork(f"Dagster run {result.run_id} failed: {reason}")
+    causes = [error.cause or error for error in errors]
+    return f"Dagster run {result.run_id}: " + (causes[0].message.strip() if causes else "failed without a reason")
+
+
+@contextmanager
+def _told_to_stop() -> Iterator[Callable[[], bool]]:
+    """Whether SIGINT or SIGTERM has arrived; Dagster takes them over during a run and can lose them between steps."""
+    reader, writer = socketpair()
+    reader.setblocking(False)
+    writer.setblocking(False)
+    before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+
+    def told() -> bool:
+        try:
+            return not {signal.SIGINT, signal.SIGTERM}.isdisjoint(reader.recv(4096))
+        except BlockingIOError:
+            return False
+
+    try:
+        yield told
+    finally:
+        signal.set_wakeup_fd(before)
+        reader.close()
+        writer.close()

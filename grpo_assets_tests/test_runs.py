@@ -1,14 +1,18 @@
 """A run makes what is missing or stale, in order, once, and goes on past a variant that fails."""
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
+from grpo_assets import runs
 from grpo_assets.assets.partitions import PROJECT
 from grpo_assets.domain.lineage import Ref, ancestors
-from grpo_assets.runs import Ran, batches, run, targets
+from grpo_assets.domain.mistakes import FailedWork
+from grpo_assets.runs import Batch, Ran, batches, run, targets
 from grpo_assets.runtime.survey import survey
 
 
@@ -162,3 +166,32 @@ def test_a_failed_variant_is_tried_again_by_the_next_run(instance: dg.DagsterIns
 
     assert [ran.batch[0].asset for ran in again] == ["checkpoint"]
     assert again[0].failures
+
+
+def test_a_signal_that_dagster_loses_still_stops_a_run(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its steps Dagster only notes a signal and forgets it; the run ends all the same."""
+
+    def signalled(project: object, experiment: str, batch: Batch, *_: object) -> Ran:
+        os.kill(os.getpid(), signal.SIGINT)
+        return Ran(batch, {})
+
+    monkeypatch.setattr(runs, "_run_batch", signalled)
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            next(run(PROJECT, "mini", instance))
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_run_that_fails_outside_its_artifacts_says_why(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no artifact recorded a failure, Dagster's own reason ends the run."""
+    trouble = Ran((Ref("tasks", "few"),), {}, 1.0, 1.0, "Dagster run 7: No space left on device")
+    monkeypatch.setattr(runs, "_run_batch", lambda *_: trouble)
+
+    with pytest.raises(FailedWork, match="No space left on device"):
+        next(run(PROJECT, "mini", instance))
