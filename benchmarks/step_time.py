@@ -24,7 +24,8 @@ from grpo_assets.runtime.policies import build_policy
 from grpo_assets.runtime.project import open_project
 from grpo_assets.runtime.suites import read_tasks
 from grpo_assets.runtime.training import Training
-from grpo_assets.runtime.trl_training import _visits, config, lora, train_trl
+from grpo_assets.runtime.trl_settings import config, lora
+from grpo_assets.runtime.trl_training import train_trl, visits_of
 
 SUITES = {"tiny-digits": "digits", "smollm2": "capitals"}
 RECIPES = {
@@ -64,7 +65,7 @@ def bare(training: Training, base: Path) -> float:
             model=model,
             reward_funcs=reward,
             args=config(training, Path(state)),
-            train_dataset=_visits(training, tokenizer),
+            train_dataset=visits_of(training, tokenizer),
             processing_class=tokenizer,
             peft_config=lora(training),
             callbacks=[clock],

@@ -19,7 +19,8 @@ from grpo_assets.runtime import language_model, rollouts, trl_training
 from grpo_assets.runtime.prompts import prompt_tokens
 from grpo_assets.runtime.store import file_hashes
 from grpo_assets.runtime.training import Training
-from grpo_assets.runtime.trl_training import config, lora, train_trl
+from grpo_assets.runtime.trl_settings import config, lora
+from grpo_assets.runtime.trl_training import train_trl
 from grpo_assets_tests import builders
 
 SAMPLING = Sampling(temperature=1.0, max_completion_tokens=6)
