@@ -61,7 +61,7 @@ SMALL = {
         "policy": "quick",
         "trainer": "trl",
         "pilot": {"samples_per_prompt": 4},
-        "recipe": {"steps": 300, "rollouts_per_step": 8, "learning_rate": 0.001, "lora_rank": 2},
+        "recipe": {"steps": 150, "rollouts_per_step": 8, "learning_rate": 0.001, "lora_rank": 2},
         "matrix": {
             "seeds": [1],
             "group_sizes": [4],

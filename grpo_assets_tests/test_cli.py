@@ -305,7 +305,7 @@ def test_a_run_beside_a_live_one_keeps_its_hands_off_the_slot(data: Path) -> Non
     """The slot of a run whose process works is not freed; the second run waits its turn."""
     live = start_pretraining(data)
     second = start(data, "run", "mini")
-    time.sleep(8)
+    time.sleep(6)
 
     waits = second.poll() is None
     live.send_signal(signal.SIGINT)
@@ -406,16 +406,17 @@ def graphql(port: int, query: str) -> dict:
 
 
 @pytest.mark.slow
-def test_half_of_tiny_learns_and_is_not_made_twice(data: Path) -> None:
-    """8 variants of real GRPO: the mean gain is at least .20, sampled and greedy, and a second run makes nothing."""
+def test_a_quarter_of_tiny_learns_and_is_not_made_twice(data: Path) -> None:
+    """4 variants of real GRPO: the mean gain is at least .20, sampled and greedy, and a second run makes nothing."""
     edit(data / "experiments" / "tiny.yaml", "seeds: [20260601, 20260602]", "seeds: [20260601]")
+    edit(data / "experiments" / "tiny.yaml", "kl_betas: [0.0, 0.02]", "kl_betas: [0.02]")
     done = grpo_assets("run", "tiny", data=data)
     assert done.returncode == 0, done.stderr
     summary = json.loads((data / "store/experiments/tiny/summary.json").read_text())
 
     again = grpo_assets("run", "tiny", data=data)
 
-    assert [row["status"] for row in summary["variants"]] == ["complete"] * 8
+    assert [row["status"] for row in summary["variants"]] == ["complete"] * 4
     assert summary["comparison"]["sampled"]["gain"] >= 0.20
     assert summary["comparison"]["greedy"]["gain"] >= 0.20
     assert "everything is current; nothing was made" in again.stdout
