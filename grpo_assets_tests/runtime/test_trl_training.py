@@ -132,6 +132,21 @@ def test_a_stopped_training_ends_as_one_that_was_not(
         assert (tmp_path / "out" / name).read_bytes() == (run[0] / name).read_bytes()
 
 
+def test_a_training_stopped_after_its_last_step_has_nothing_left_to_do(
+    run: tuple[Path, dict, list[dict]], quick_policy: Path, tasks: list[dict], tmp_path: Path
+) -> None:
+    """Its last step was saved: taken up again it trains no more, and gives the same bytes."""
+    trained(training(tasks), quick_policy, tmp_path, seconds_between_saves=0)
+    shutil.rmtree(tmp_path / "out")
+    steps: list[dict] = []
+
+    facts, metrics = trained(training(tasks), quick_policy, tmp_path, steps.append)
+
+    assert not steps
+    assert (facts, metrics) == run[1:]
+    assert file_hashes(tmp_path / "out" / "adapter") == file_hashes(run[0] / "adapter")
+
+
 def test_a_training_goes_on_from_its_last_saved_state(quick_policy: Path, tasks: list[dict], tmp_path: Path) -> None:
     """Steps that were saved are not taken again."""
 
