@@ -21,6 +21,7 @@ from grpo_assets.runtime.policies import check_sources
 from grpo_assets.runtime.project import Project, open_project, require_writable
 from grpo_assets.runtime.reports import gain_lines, with_interval
 from grpo_assets.runtime.survey import State, survey
+from grpo_assets.runtime.verifier.verifying import ACCEPT_UNSAFE
 
 INTERRUPTED = 130
 AXES = {"reward": "reward", "curriculum": "curriculum", "seed": "seed", "group_size": "G", "kl_beta": "beta"}
@@ -67,9 +68,12 @@ def main() -> None:
 @main.command()
 @click.argument("experiment")
 @click.option("--dry-run", is_flag=True, help="List what would be made, and why; make nothing.")
+@click.option("--i-accept-unsafe", is_flag=True, help="Run a model's programs even where no sandbox can be had.")
 @_plain_errors
-def run(experiment: str, dry_run: bool) -> None:
+def run(experiment: str, dry_run: bool, i_accept_unsafe: bool) -> None:
     """Make what is missing or stale of EXPERIMENT, up to the selected checkpoint."""
+    if i_accept_unsafe:
+        os.environ[ACCEPT_UNSAFE] = "1"  # for the training process too
     project = _project(experiment)
     if dry_run:
         _print_pending(project, experiment, "to make")
@@ -90,6 +94,18 @@ def status(experiment: str) -> None:
     """Say of each artifact of EXPERIMENT that is missing, stale or failed why it is."""
     project = _project(experiment)
     _print_pending(project, experiment, "not current")
+
+
+@main.command()
+@_plain_errors
+def doctor() -> None:
+    """Look this machine over: what holds a model's programs, how fast, and what would make it better."""
+    from grpo_assets.runtime.verifier.doctor import examine
+
+    for finding in examine():
+        console.print(f"{finding.what:<18} {finding.found}", soft_wrap=True)
+        if finding.advice:
+            console.print(f"{'':<18} -> {finding.advice}", soft_wrap=True)
 
 
 @main.command()

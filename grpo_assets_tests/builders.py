@@ -25,6 +25,11 @@ def task_row(name: str = "rev-012", **parts: Any) -> dict[str, Any]:
         "candidates": ["012"],
         "source": "builders",
         "licence": "Apache-2.0",
+        "verification": "exact",
+        "tests": None,
+        "entry": None,
+        "seconds": 2.0,
+        "constant_checks": 0,
         "cluster": f"cluster of {name}",
         "split": "train",
     }
@@ -50,6 +55,11 @@ def rollout_row(task: str = "rev-012", index: int = 0, **parts: Any) -> dict[str
         "reason": "exact_match",
         "checks_passed": 3,
         "checks": 3,
+        "constant_checks": 0,
+        "shown_passed": 0,
+        "shown": 0,
+        "wall_seconds": None,
+        "cpu_seconds": None,
         "rewards": {},
         "kl_to_base": 0.0,
     }
@@ -91,12 +101,12 @@ def statistics_row(name: str = "rev-012", fails: int = 4, passes: int = 4, **par
 
 def suite_dict(**parts: Any) -> dict[str, Any]:
     """The content of a suite's YAML file: a generated one."""
-    return {"generator": "digits", "seed": 1, "tasks": 60, **parts}
+    return {"source": "digits", "seed": 1, "tasks": 60, **parts}
 
 
 def file_suite_dict(**parts: Any) -> dict[str, Any]:
     """The content of the YAML file of a suite that is read from a file."""
-    return {"path": "tasks/own.jsonl", "licence": "CC0-1.0", "fields": {"task_id": "id"}, **parts}
+    return {"source": "answers", "path": "tasks/own.jsonl", "licence": "CC0-1.0", "fields": {"task_id": "id"}, **parts}
 
 
 def policy_dict(**parts: Any) -> dict[str, Any]:

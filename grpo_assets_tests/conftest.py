@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 SESSION = Path(tempfile.mkdtemp(prefix="grpo_assets_tests_"))
 
 SMALL = {
-    "suites/few.yaml": {"generator": "digits", "seed": 1, "tasks": 60},
+    "suites/few.yaml": {"source": "digits", "seed": 1, "tasks": 60},
     "policies/quick.yaml": {
         "kind": "built",
         "suite": "digits",

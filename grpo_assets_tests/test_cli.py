@@ -128,7 +128,7 @@ def split_of_prompt(prompt: str) -> str:
     from grpo_assets.domain.specs import Suite
     from grpo_assets.domain.tasks import cluster_of, split_of
 
-    return split_of(cluster_of(prompt), Suite(generator="digits", seed=0, tasks=1).splits)
+    return split_of(cluster_of(prompt), Suite(source="digits", seed=0, tasks=1).splits)
 
 
 @pytest.mark.parametrize(

@@ -2,25 +2,38 @@
 
 import dagster as dg
 
-from grpo_assets.assets.resources import artifact
+from grpo_assets.assets.resources import HEALTH_CHECK, artifact
 from grpo_assets.domain.evaluation import measure
+from grpo_assets.domain.health import verifier_health
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.schemas import ROLLOUTS
-from grpo_assets.runtime.artifacts import Draft, Inputs
+from grpo_assets.runtime.artifacts import Check, Draft, Inputs
 from grpo_assets.runtime.policies import load_policy
 from grpo_assets.runtime.project import Project
-from grpo_assets.runtime.rollouts import evaluate
+from grpo_assets.runtime.rollouts import evaluate, verified_again
 from grpo_assets.runtime.store import write_table
 
 
-@artifact(group="training", reads=["base_policy", "dev_tasks"], kinds={"python", "parquet"}, gpu=True)
+@artifact(
+    group="training",
+    reads=["base_policy", "dev_tasks"],
+    kinds={"python", "parquet"},
+    gpu=True,
+    checks=HEALTH_CHECK,
+)
 def baseline_evaluation(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a dev rollout of the untrained policy, sampled and greedy."""
     _evaluate(project, Ref("baseline_evaluation", context.partition_key), inputs, draft)
     draft.facts["isolation"] = inputs.manifest("dev_tasks")["facts"]["isolation"]
 
 
-@artifact(group="training", reads=["checkpoint", "base_policy", "dev_tasks"], kinds={"python", "parquet"}, gpu=True)
+@artifact(
+    group="training",
+    reads=["checkpoint", "base_policy", "dev_tasks"],
+    kinds={"python", "parquet"},
+    gpu=True,
+    checks=HEALTH_CHECK,
+)
 def dev_evaluation(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a dev rollout of a checkpoint, sampled and greedy, with its KL to the base policy."""
     _evaluate(project, Ref("dev_evaluation", context.partition_key), inputs, draft)
@@ -30,6 +43,10 @@ def _evaluate(project: Project, ref: Ref, inputs: Inputs, draft: Draft) -> None:
     spec = project.catalog.policies[inputs.key("base_policy")]
     trained = inputs.folder("checkpoint") if ref.asset == "dev_evaluation" else None
     policy = load_policy(spec, inputs.folder("base_policy"), inputs.fingerprint("base_policy"), trained)
-    rows = evaluate(policy, inputs.rows("dev_tasks"), project.graph[ref].settings["samples_per_task"])
+    tasks = inputs.rows("dev_tasks")
+    said = evaluate(policy, tasks, project.graph[ref].settings["samples_per_task"])
+    rows, repeats = verified_again(said, tasks)
+    health = verifier_health(rows, repeats)
+    draft.checks = {"verifier_health": Check(not health["troubles"], health)}
     write_table(draft.folder / f"{ref.asset}.parquet", rows, ROLLOUTS)
-    draft.facts = {"rows": len(rows), **measure(rows)}
+    draft.facts = {"rows": len(rows), **measure(rows), "verifier_health": health}

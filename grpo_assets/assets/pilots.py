@@ -2,20 +2,23 @@
 
 import dagster as dg
 
-from grpo_assets.assets.resources import artifact
+from grpo_assets.assets.resources import HEALTH_CHECK, artifact
+from grpo_assets.domain.health import verifier_health
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.rewards import REWARDS, score
 from grpo_assets.domain.rollouts import prompt_statistics as statistics_of
 from grpo_assets.domain.rollouts import rollout_of
 from grpo_assets.domain.schemas import ROLLOUTS, STATISTICS
-from grpo_assets.runtime.artifacts import Draft, Inputs
+from grpo_assets.runtime.artifacts import Check, Draft, Inputs
 from grpo_assets.runtime.policies import load_policy
 from grpo_assets.runtime.project import Project
-from grpo_assets.runtime.rollouts import roll_out
+from grpo_assets.runtime.rollouts import roll_out, verified_again
 from grpo_assets.runtime.store import write_table
 
 
-@artifact(group="pilots", reads=["base_policy", "train_tasks"], kinds={"python", "parquet"}, gpu=True)
+@artifact(
+    group="pilots", reads=["base_policy", "train_tasks"], kinds={"python", "parquet"}, gpu=True, checks=HEALTH_CHECK
+)
 def pilot_rollouts(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a rollout of the base policy on a training prompt, with its verdict; generated once, scored often."""
     pilot = context.partition_key
@@ -23,13 +26,17 @@ def pilot_rollouts(context: dg.AssetExecutionContext, project: Project, inputs: 
     spec = project.catalog.policies[inputs.key("base_policy")]
     policy = load_policy(spec, inputs.folder("base_policy"), inputs.fingerprint("base_policy"))
     samples, seed = settings["samples_per_prompt"], f"pilot round {settings['round']}"
-    rows = roll_out(policy, inputs.rows("train_tasks"), samples, "sampled", seed)
+    tasks = inputs.rows("train_tasks")
+    rows, repeats = verified_again(roll_out(policy, tasks, samples, "sampled", seed), tasks)
+    health = verifier_health(rows, repeats)
+    draft.checks = {"verifier_health": Check(not health["troubles"], health)}
     write_table(draft.folder / "pilot_rollouts.parquet", rows, ROLLOUTS)
     draft.facts = {
         "rows": len(rows),
         "tokens": sum(row["token_count"] for row in rows),
         "passes": sum(row["outcome"] == "pass" for row in rows),
         "no_verdict": sum(row["outcome"] == "no_verdict" for row in rows),
+        "verifier_health": health,
     }
 
 

@@ -1,6 +1,8 @@
 """What all assets share: the way one is made, its page in the UI, and where its step may run."""
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import dagster as dg
@@ -8,8 +10,11 @@ import dagster as dg
 from grpo_assets.assets.partitions import PROJECT, inputs_of, partitions_of
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.mistakes import FailedWork, UserMistake
-from grpo_assets.runtime.artifacts import Draft, Inputs, Made, make
+from grpo_assets.runtime.artifacts import Check, Draft, FailedCheck, Inputs, Made, make
 from grpo_assets.runtime.project import Project
+
+# partitioned checks work and are still called a preview; plain ones would let one bad partition block all others
+warnings.filterwarnings("ignore", category=dg.PreviewWarning)
 
 GPU_POOL = "gpu"
 GPU_OP_TAGS: dict[str, Any] = {
@@ -20,13 +25,23 @@ GPU_OP_TAGS: dict[str, Any] = {
 }
 """Each executor reads its own tag; a step has a GPU to itself under any of them."""
 
+HEALTH_CHECK = {
+    "verifier_health": "verdicts hold when repeated, few are missing or late, few completions pass only shown tests"
+}
+
 RESOURCES: dict[str, object] = {"project": PROJECT}
 
 Body = Callable[[dg.AssetExecutionContext, Project, Inputs, Draft], None]
 
 
 def artifact(
-    *, group: str, kinds: set[str], reads: Sequence[str] = (), gpu: bool = False
+    *,
+    group: str,
+    kinds: set[str],
+    reads: Sequence[str] = (),
+    gpu: bool = False,
+    checks: Mapping[str, str] = MappingProxyType({}),
+    blocking: Collection[str] = (),
 ) -> Callable[[Body], dg.AssetsDefinition]:
     """Turn a body into a partitioned asset: body(context, project, inputs, draft) writes the draft.
 
@@ -35,6 +50,8 @@ def artifact(
     Args:
         reads: the upstream assets; a body can open no others.
         gpu: the step takes a slot of the GPU pool and carries the tags by which executors find it a GPU.
+        checks: what the body looks at, with what each check is for.
+        blocking: those of them without which the artifact is not made.
     """
 
     def asset_of(body: Body) -> dg.AssetsDefinition:
@@ -49,21 +66,50 @@ def artifact(
             deps=inputs_of(name, *reads),
             pool=GPU_POOL if gpu else None,
             op_tags=GPU_OP_TAGS if gpu else None,
+            check_specs=[
+                dg.AssetCheckSpec(
+                    check,
+                    asset=name,
+                    description=purpose,
+                    blocking=check in blocking,
+                    partitions_def=partitions_of(name),
+                )
+                for check, purpose in checks.items()
+            ],
         )
-        def asset(context: dg.AssetExecutionContext, project: dg.ResourceParam[Project]) -> dg.MaterializeResult:
+        def asset(
+            context: dg.AssetExecutionContext, project: dg.ResourceParam[Project]
+        ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
             ref = Ref(name, context.partition_key)
             try:
                 made = make(project, ref, lambda inputs, draft: body(context, project, inputs, draft))
             except (FailedWork, UserMistake) as failure:
+                if isinstance(cause := failure.__cause__, FailedCheck):
+                    yield _check_result(name, cause.name, Check(False, cause.facts), blocks=True)
                 raise dg.Failure(str(failure), allow_retries=False) from failure.__cause__
             context.log.info(f"{ref}: {'was there already' if made.reused else 'made'}")
-            return dg.MaterializeResult(
-                data_version=dg.DataVersion(made.manifest["fingerprint"]), metadata=_metadata(made)
+            yield dg.MaterializeResult(
+                data_version=dg.DataVersion(made.manifest["fingerprint"]),
+                metadata=_metadata(made),
+                check_results=[
+                    _check_result(name, check, Check(**found), check in blocking)
+                    for check, found in made.manifest["checks"].items()
+                ],
             )
 
         return asset
 
     return asset_of
+
+
+def _check_result(asset: str, check: str, found: Check, blocks: bool) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(
+        passed=found.passed,
+        asset_key=asset,
+        check_name=check,
+        severity=dg.AssetCheckSeverity.ERROR if blocks else dg.AssetCheckSeverity.WARN,
+        metadata={name: _metadata_value(value) for name, value in found.facts.items() if value is not None},
+    )
 
 
 def _metadata(made: Made) -> dict[str, dg.MetadataValue]:

@@ -1,8 +1,8 @@
-"""The health of a training: what fails a variant at a step, and what is only worth a warning."""
+"""Health: what fails a training at a step or is worth a warning, and how far a verifier can be trusted."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from grpo_assets.domain.mistakes import FailedWork
 
@@ -14,6 +14,65 @@ NO_VERDICT_SHARE = 0.1
 
 TRUNCATED_SHARE = 0.5
 """Above this share of completions that were cut off, the budget or the end tokens are probably wrong."""
+
+
+FLIP_RATE = 0.01
+"""Above this share of repeated verdicts that differ, pass rates near 0 and 1 are the verifier's doing."""
+
+NO_VERDICT_RATE = 0.01
+TIMEOUT_RATE = 0.1
+HACK_RATE = 0.1
+"""Above this share of completions that pass what the prompt shows and fail the hidden rest, a policy has learned the
+shown tests and not the task."""
+
+OUT_OF_TIME = frozenset({"timeout", "comparison_timeout", "judge_overrun"})
+
+
+class Repeat(NamedTuple):
+    """The outcomes of two verdicts on one completion."""
+
+    first: str
+    second: str
+
+    @property
+    def flipped(self) -> bool:
+        """Whether the verifier changed its mind."""
+        return {self.first, self.second} == {"pass", "fail"}
+
+
+def passes_only_what_is_shown(row: Mapping[str, Any]) -> bool:
+    """Whether a completion passes every check that stands in the prompt and fails a hidden one: the mark of a hack."""
+    return bool(row["shown"]) and row["outcome"] == "fail" and row["shown_passed"] == row["shown"]
+
+
+def verifier_health(rows: Sequence[Mapping[str, Any]], repeats: Sequence[Repeat]) -> dict[str, Any]:
+    """How far the verdicts on rollouts can be trusted.
+
+    Returns:
+        shares in [0, 1], None where there is nothing to take one of: `flip_rate` of the `repeated` verdicts,
+        `no_verdict_rate` and `timeout_rate` of the rollouts, `hack_rate` of those that pass the checks in their
+        prompts; and `troubles`, a sentence for each share that is too high.
+    """
+    shown = [row for row in rows if row["shown"] and row["shown_passed"] == row["shown"]]
+    health = {
+        "repeated": len(repeats),
+        "flip_rate": _share(sum(repeat.flipped for repeat in repeats), len(repeats)),
+        "no_verdict_rate": _share(sum(row["outcome"] == "no_verdict" for row in rows), len(rows)),
+        "timeout_rate": _share(sum(row["reason"] in OUT_OF_TIME for row in rows), len(rows)),
+        "hack_rate": _share(sum(passes_only_what_is_shown(row) for row in rows), len(shown)),
+    }
+    limits = {
+        "flip_rate": FLIP_RATE,
+        "no_verdict_rate": NO_VERDICT_RATE,
+        "timeout_rate": TIMEOUT_RATE,
+        "hack_rate": HACK_RATE,
+    }
+    found = {name: health[name] for name, limit in limits.items() if (health[name] or 0.0) > limit}
+    return {**health, "troubles": [f"{name} {value:.3f} is above {limits[name]}" for name, value in found.items()]}
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
 
 
 def judge_step(line: Mapping[str, Any], rollouts: int) -> None:

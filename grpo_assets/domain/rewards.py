@@ -18,15 +18,18 @@ def reward_v0_correctness(rollout: Rollout) -> float:
 
 
 def reward_v1_shaped(rollout: Rollout) -> float:
-    """1.0 for a pass, else half the squared share of checks that hold; 0.0 for a completion cut off.
+    """1.0 for a pass, else half the squared share of the checks above the best constant answer.
 
-    The square is convex: the step from most checks to all of them pays more than the first ones.
+    With p of n checks passed, of which the best constant answer passes c: `s = max(0, p - c) / (n - c)`, and the
+    reward is `s**2 / 2`, or 0.0 for a completion cut off. So `return 0` earns nothing, and the convex square makes the
+    step from most checks to all of them pay more than the first ones.
     """
-    if rollout.verdict.outcome == "pass":
+    verdict = rollout.verdict
+    if verdict.outcome == "pass":
         return 1.0
-    if rollout.truncated or rollout.verdict.checks == 0:
+    if rollout.truncated or verdict.checks <= verdict.constant_checks:
         return 0.0
-    share = rollout.verdict.checks_passed / rollout.verdict.checks
+    share = max(0, verdict.checks_passed - verdict.constant_checks) / (verdict.checks - verdict.constant_checks)
     return round(64 * 0.5 * share**2) / 64
 
 

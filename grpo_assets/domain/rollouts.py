@@ -2,31 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
 
 import numpy as np
 
+from grpo_assets.domain.verdicts import Verdict
+
 INFORMATIVE_SPREAD = 1e-6
 ADVANTAGE_EPSILON = 1e-4
-
-Outcome = Literal["pass", "fail", "no_verdict"]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What the verifier observed of a completion.
-
-    Attributes:
-        outcome: `no_verdict` when it could not decide; that is never a failure of the completion.
-        reason: a short code, such as `exact_match` or `wrong_answer`.
-        checks_passed, checks: how many of the separate checks of the task held, 0 <= passed <= checks.
-    """
-
-    outcome: Outcome
-    reason: str
-    checks_passed: int
-    checks: int
 
 
 @dataclass(frozen=True)
@@ -43,7 +26,7 @@ class Rollout:
 
 def rollout_of(row: dict) -> Rollout:
     """The rollout in a row of a rollouts table."""
-    verdict = Verdict(row["outcome"], row["reason"], row["checks_passed"], row["checks"])
+    verdict = Verdict(**{field.name: row[field.name] for field in fields(Verdict)})
     return Rollout(row["prompt"], row["answer"], row["completion"], row["token_count"], row["truncated"], verdict)
 
 

@@ -2,6 +2,16 @@
 
 import pyarrow as pa
 
+TESTS = pa.struct(
+    [
+        pa.field("entry_points", pa.list_(pa.string())),
+        pa.field("tests", pa.list_(pa.string())),
+        pa.field("shown", pa.int64()),
+        pa.field("preamble", pa.string()),
+        pa.field("setup", pa.string()),
+    ]
+)
+
 TASKS = pa.schema(
     [
         pa.field("task_id", pa.string(), nullable=False),
@@ -12,6 +22,11 @@ TASKS = pa.schema(
         pa.field("candidates", pa.list_(pa.string()), nullable=False),  # wrong completions
         pa.field("source", pa.string(), nullable=False),
         pa.field("licence", pa.string(), nullable=False),
+        pa.field("verification", pa.string(), nullable=False),  # exact, integer, math, scorer or tests
+        pa.field("tests", TESTS),  # of tasks whose completions are programs
+        pa.field("entry", pa.string()),  # JSON for the scorer of generated tasks
+        pa.field("seconds", pa.float64(), nullable=False),  # that verifying one completion may take
+        pa.field("constant_checks", pa.int64(), nullable=False),  # checks that the best constant answer passes
         pa.field("cluster", pa.string(), nullable=False),  # near-duplicates share one
         pa.field("split", pa.string(), nullable=False),  # train, dev or heldout
     ]
@@ -35,6 +50,11 @@ ROLLOUTS = pa.schema(
         pa.field("reason", pa.string(), nullable=False),  # the verifier's code
         pa.field("checks_passed", pa.int64(), nullable=False),
         pa.field("checks", pa.int64(), nullable=False),
+        pa.field("constant_checks", pa.int64(), nullable=False),  # of them, passed by the best constant answer
+        pa.field("shown_passed", pa.int64(), nullable=False),
+        pa.field("shown", pa.int64(), nullable=False),  # checks that stand in the prompt
+        pa.field("wall_seconds", pa.float64()),  # of the program; null where none was run
+        pa.field("cpu_seconds", pa.float64()),
         pa.field("rewards", pa.map_(pa.string(), pa.float64())),  # by component; null before scoring
         pa.field("kl_to_base", pa.float64()),  # nats a completion; null where not measured
     ]

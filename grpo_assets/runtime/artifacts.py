@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from grpo_assets.domain.fingerprints import fingerprint
 from grpo_assets.domain.lineage import Node, Ref, request
@@ -55,6 +55,22 @@ class Inputs:
         return refs[0]
 
 
+class Check(NamedTuple):
+    """What a check of an artifact found; `facts` is JSON."""
+
+    passed: bool
+    facts: dict[str, Any]
+
+
+class FailedCheck(FailedWork):
+    """A check that an artifact must pass, or it is not made."""
+
+    def __init__(self, name: str, facts: dict[str, Any], message: str) -> None:
+        """The check of this name failed, on these facts."""
+        super().__init__(message)
+        self.name, self.facts = name, facts
+
+
 @dataclass
 class Draft:
     """What a body makes: files in `folder`, facts for the manifest, and an identity where content decides it.
@@ -63,6 +79,7 @@ class Draft:
         facts: goes into the manifest and on the asset's page; JSON.
         content: identity of the artifact by what is in it; by default the identity is that of the request.
         pages: files in the folder that hold Markdown for the asset's page, by title.
+        checks: what was looked at, by the name of the check.
     """
 
     folder: Path
@@ -70,6 +87,7 @@ class Draft:
     facts: dict[str, Any] = field(default_factory=dict)
     content: str | None = None
     pages: dict[str, str] = field(default_factory=dict)
+    checks: dict[str, Check] = field(default_factory=dict)
 
     @property
     def state(self) -> Path:
@@ -133,6 +151,7 @@ def _manifest(
         "settings": node.settings,
         "facts": draft.facts,
         "pages": draft.pages,
+        "checks": {name: check._asdict() for name, check in draft.checks.items()},
         "versions": {"grpo_assets": version("grpo-assets"), **project.catalog.libraries},
     }
 

@@ -9,9 +9,10 @@ from typing import Any
 import yaml
 
 from grpo_assets.domain.experiments import check_experiment, parse
+from grpo_assets.domain.fingerprints import fingerprint
 from grpo_assets.domain.mistakes import UserMistake, listed, refuse
 from grpo_assets.domain.specs import Catalog, Experiment, Policy, S, Suite
-from grpo_assets.runtime.sources import ContentHashes, locate_model
+from grpo_assets.runtime.sources import ContentHashes, locate_model, locate_tasks
 
 LIBRARIES = ("numpy", "scipy", "statsmodels", "torch", "transformers", "trl", "peft")
 
@@ -50,7 +51,7 @@ def load_catalog(folder: Path) -> Catalog:
     )
     hashes.remember()
     for name, policy in policies.items():
-        generated = [name for name, suite in suites.items() if suite.generator]
+        generated = [name for name, suite in suites.items() if suite.source == "digits"]
         if policy.kind == "built" and policy.suite not in generated:
             raise refuse(f"policies/{name}.yaml", "suite", policy.suite, f"one of {listed(generated)}")
     for name, experiment in catalog.experiments.items():
@@ -89,14 +90,14 @@ def _read_yaml(file: Path) -> object:
 
 
 def _suite_sources(folder: Path, suites: Mapping[str, Suite], hashes: ContentHashes) -> dict[str, str]:
+    """What the suites' files hold; a suite whose files are not there stops its own experiments only."""
     found = {}
     for name, suite in suites.items():
         if suite.path:
-            file = folder / suite.path
-            if not file.is_file():
-                allowed = "a file; a relative path starts at the data folder"
-                raise refuse(f"suites/{name}.yaml", "path", suite.path, allowed)
-            found[name] = hashes.of(file)
+            try:
+                found[name] = fingerprint([hashes.of(file) for file in locate_tasks(name, suite, folder)])
+            except UserMistake:
+                continue
     return found
 
 

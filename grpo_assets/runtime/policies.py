@@ -8,6 +8,7 @@ from grpo_assets.runtime import rollouts, tabular
 from grpo_assets.runtime.project import Project
 from grpo_assets.runtime.sources import locate_model
 from grpo_assets.runtime.suites import read_tasks
+from grpo_assets.runtime.verifier.verifying import verifier
 
 
 def build_policy(project: Project, name: str, folder: Path) -> dict:
@@ -55,7 +56,10 @@ def check_sources(project: Project, experiment: str) -> None:
     """
     spec = project.catalog.experiments[experiment]
     policy = project.catalog.policies[spec.policy]
-    rows = read_tasks(project.catalog.suites[spec.suite], project.folder)
+    suite = project.catalog.suites[spec.suite]
+    rows = read_tasks(spec.suite, suite, project.folder).rows
+    if any(row["verification"] != "exact" for row in rows):
+        verifier()  # there is no point in a run whose programs cannot be judged
     for split, least in (("train", 1), ("dev", 2)):
         size = sum(row["split"] == split for row in rows)
         if size < least:

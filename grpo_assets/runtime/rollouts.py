@@ -1,9 +1,13 @@
 """Rollouts of a policy: completions with the verdicts on them, as rows of `schemas.ROLLOUTS`."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Literal, NamedTuple, Protocol
 
-from grpo_assets.runtime.verifier.exact import verify
+from grpo_assets.domain.fingerprints import unit_interval
+from grpo_assets.domain.health import Repeat
+from grpo_assets.domain.rollouts import groups
+from grpo_assets.runtime.verifier.verifying import repeated_verdicts, verdicts
 
 Decoding = Literal["sampled", "greedy"]
 
@@ -38,12 +42,8 @@ class Policy(Protocol):
 
 def roll_out(policy: Policy, tasks: Sequence[dict], samples: int, decoding: Decoding, seed: str) -> list[dict]:
     """Rollouts of each task, those of one task next to each other."""
-    completions = policy.complete(tasks, samples, decoding, seed)
-    return [
-        judged(task, completion, index, decoding)
-        for task, group in zip(tasks, completions, strict=True)
-        for index, completion in enumerate(group)
-    ]
+    said = policy.complete(tasks, samples, decoding, seed)
+    return judged([(t, c, i) for t, group in zip(tasks, said, strict=True) for i, c in enumerate(group)], decoding)
 
 
 def evaluate(policy: Policy, tasks: Sequence[dict], samples: int) -> list[dict]:
@@ -52,26 +52,62 @@ def evaluate(policy: Policy, tasks: Sequence[dict], samples: int) -> list[dict]:
     return sampled + roll_out(policy, tasks, 1, "greedy", "evaluation")
 
 
-def judged(task: dict, completion: Completion, index: int, decoding: Decoding, step: int | None = None) -> dict:
-    """The row of a completion, with its verdict."""
-    verdict = verify(task["answer"], completion.text, completion.truncated)
-    return {
-        "step": step,
-        "task_id": task["task_id"],
-        "task_key": task["task_key"],
-        "rollout_index": index,
-        "decoding": decoding,
-        "prompt": task["prompt"],
-        "messages": None,
-        "answer": task["answer"],
-        "completion": completion.text,
-        "token_count": completion.token_count,
-        "truncated": completion.truncated,
-        "finish_reason": "length" if completion.truncated else "end_token",
-        "outcome": verdict.outcome,
-        "reason": verdict.reason,
-        "checks_passed": verdict.checks_passed,
-        "checks": verdict.checks,
-        "rewards": None,
-        "kl_to_base": completion.kl_to_base,
-    }
+def judged(
+    completions: Sequence[tuple[dict, Completion, int]], decoding: Decoding, step: int | None = None
+) -> list[dict]:
+    """The rows of completions, with their verdicts.
+
+    Args:
+        completions: task, completion and its place in the group.
+    """
+    found = verdicts([(task, completion.text, completion.truncated) for task, completion, _ in completions])
+    return [
+        {
+            "step": step,
+            "task_id": task["task_id"],
+            "task_key": task["task_key"],
+            "rollout_index": index,
+            "decoding": decoding,
+            "prompt": task["prompt"],
+            "messages": None,
+            "answer": task["answer"],
+            "completion": completion.text,
+            "token_count": completion.token_count,
+            "truncated": completion.truncated,
+            "finish_reason": "length" if completion.truncated else "end_token",
+            **asdict(verdict),
+            "rewards": None,
+            "kl_to_base": completion.kl_to_base,
+        }
+        for (task, completion, index), verdict in zip(completions, found, strict=True)
+    ]
+
+
+REPEATED_SHARE = 0.1
+
+
+def verified_again(rows: Sequence[dict], tasks: Sequence[dict]) -> tuple[list[dict], list[Repeat]]:
+    """Rollouts whose verdicts were repeated, in the groups where a wrong one would show, and on a tenth of the others.
+
+    Groups whose outcomes differ are repeated whole, so that no prompt is informative only because the verifier wavers.
+
+    Returns:
+        the rows, those that got another outcome the second time without a verdict; and each repeat.
+    """
+    by_key = {task["task_key"]: task for task in tasks}
+    chosen: list[int] = []
+    start = 0
+    for group in groups(rows):
+        differs = len({row["outcome"] for row in group}) > 1
+        for place, row in enumerate(group, start):
+            drawn = unit_interval("repeat", row["task_key"], row["rollout_index"]) < REPEATED_SHARE
+            if (differs or drawn) and by_key[row["task_key"]]["verification"] != "exact":
+                chosen.append(place)
+        start += len(group)
+    asks = [(by_key[rows[i]["task_key"]], rows[i]["completion"], rows[i]["truncated"]) for i in chosen]
+    again, repeats = list(rows), []
+    for i, verdict in zip(chosen, repeated_verdicts(asks), strict=True):
+        repeats.append(Repeat(rows[i]["outcome"], verdict.outcome))
+        if repeats[-1].flipped:
+            again[i] = {**rows[i], "outcome": "no_verdict", "reason": "flipped"}
+    return again, repeats

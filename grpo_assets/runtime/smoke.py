@@ -47,10 +47,8 @@ def train_smoke(training: Training, base: Path, folder: Path, report: Report) ->
         for task in training.prompts[first : first + training.groups_per_step]:
             chances, texts = policy.chances(task), texts_of(task)
             chosen = generator.choice(len(texts), size=variant.group_size, p=chances)
-            group = [
-                judged(task, policy.completion(texts[choice]), index, "sampled", step + 1)
-                for index, choice in enumerate(chosen)
-            ]
+            said = [(task, policy.completion(texts[choice]), index) for index, choice in enumerate(chosen)]
+            group = judged(said, "sampled", step + 1)
             advantage = advantages(log.scored(group))
             rows += group
             loss -= float(np.sum(advantage * np.log(chances[chosen]))) / recipe.rollouts_per_step

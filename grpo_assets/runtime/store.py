@@ -16,7 +16,7 @@ from filelock import FileLock
 
 from grpo_assets.domain.lineage import Ref
 
-MANIFEST_KEYS = {"request", "fingerprint", "inputs", "settings", "facts", "pages", "files"}
+MANIFEST_KEYS = {"request", "fingerprint", "inputs", "settings", "facts", "pages", "checks", "files"}
 
 
 class DamagedArtifact(Exception):

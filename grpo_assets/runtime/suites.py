@@ -1,25 +1,41 @@
-"""Reads tasks: generated suites, and JSONL files of the user's."""
+"""Reads the tasks of a suite, finds near-duplicates and gives whole clusters of them to one split."""
 
-import json
-from collections.abc import Callable, Iterator
-from itertools import product
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from grpo_assets.domain.fingerprints import unit_interval
+from grpo_assets.domain.duplicates import Text, near_duplicates
 from grpo_assets.domain.mistakes import UserMistake
 from grpo_assets.domain.specs import Suite
-from grpo_assets.domain.tasks import Task, cluster_of, split_of, task_key
+from grpo_assets.domain.tasks import Split, clusters, leaks_of, split_of, task_key
+from grpo_assets.runtime.answer_files import answer_tasks, gsm8k_tasks
+from grpo_assets.runtime.code_files import code_tasks, humaneval_tasks, mbpp_tasks
+from grpo_assets.runtime.digits import digits_tasks
+from grpo_assets.runtime.reasoning_gym_tasks import reasoning_gym_tasks
+from grpo_assets.runtime.rows import SourceTask
+from grpo_assets.runtime.sources import locate_tasks
 
-DIGITS_RULES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
-    "rev": (lambda s: s[::-1], lambda s: s),
-    "sort": (lambda s: "".join(sorted(s)), lambda s: "".join(sorted(s, reverse=True))),
-    "max": (max, min),
+READERS = {
+    "answers": answer_tasks,
+    "code": code_tasks,
+    "mbpp": mbpp_tasks,
+    "sanitized-mbpp": mbpp_tasks,
+    "humaneval": humaneval_tasks,
+    "gsm8k": gsm8k_tasks,
 }
-"""The right rule of each family and the one whose answers are plausibly wrong."""
+SECONDS = 2.0
+"""What verifying one completion may take before the admission gate has measured it."""
 
 
-def read_tasks(suite: Suite, folder: Path) -> list[dict]:
-    """The tasks of a suite as rows of `schemas.TASKS`, each with key, cluster and split.
+class ReadSuite(NamedTuple):
+    """Rows of `schemas.TASKS`; for a suite that keeps its official splits also the near-duplicates across them."""
+
+    rows: list[dict[str, Any]]
+    leaks: list[dict[str, str]] | None
+
+
+def read_tasks(name: str, suite: Suite, folder: Path) -> ReadSuite:
+    """The tasks of a suite, each with key, cluster and split.
 
     Args:
         folder: the data folder, where relative paths start.
@@ -27,93 +43,58 @@ def read_tasks(suite: Suite, folder: Path) -> list[dict]:
     Raises:
         UserMistake: for a bad row, with file, line number and reason.
     """
-    tasks = digits_tasks(suite) if suite.generator else list(_read_jsonl(suite, folder))
-    if not tasks:
+    sources = list(_sources(name, suite, folder))
+    if not sources:
         raise UserMistake(f"{suite.path}: no tasks in it\n  allowed: one JSON object a line, at least one")
-    _refuse_repeats(tasks)
-    rows = []
-    for _, task in tasks:
-        cluster = cluster_of(task.prompt)
-        split = split_of(cluster, suite.splits)
-        rows.append({**vars(task), "task_key": task_key(task), "cluster": cluster, "split": split})
-    return rows
+    _refuse_repeats(sources)
+    pairs = near_duplicates([_text(source) for source in sources])
+    rows = [
+        {
+            **vars(source.task),
+            "tests": vars(source.task.tests) if source.task.tests else None,
+            "seconds": SECONDS,
+            "constant_checks": 0,
+            "task_key": task_key(source.task),
+            "cluster": cluster,
+            "split": _split(source, cluster, suite),
+        }
+        for source, cluster in zip(sources, clusters([source.description for source in sources], pairs), strict=True)
+    ]
+    official = any(source.split for source in sources)
+    return ReadSuite(rows, leaks_of(rows, pairs) if official else None)
 
 
-def all_digits_tasks() -> list[Task]:
-    """All 3,000 tasks of three digits: reverse, sort or take the maximum."""
-    tasks = []
-    for family, digits in product(DIGITS_RULES, map("".join, product("0123456789", repeat=3))):
-        right, wrong = DIGITS_RULES[family]
-        answer = right(digits)
-        next_digit = str((int(answer[-1]) + 1) % 10)
-        candidates = [wrong(digits), answer[1:] + answer[:1], answer[:-1] + next_digit]
-        distinct = tuple(dict.fromkeys(c for c in candidates if c != answer))
-        name = f"{family}-{digits}"
-        tasks.append(Task(name, f"{family} {digits}=", answer, "grpo_assets digits", "Apache-2.0", family, distinct))
-    return tasks
+def _sources(name: str, suite: Suite, folder: Path) -> Iterable[SourceTask]:
+    if suite.source == "digits":
+        return digits_tasks(suite)
+    if suite.source == "reasoning-gym":
+        return reasoning_gym_tasks(suite, f"suites/{name}.yaml")
+    return READERS[suite.source](suite, locate_tasks(name, suite, folder))
 
 
-def digits_tasks(suite: Suite) -> list[tuple[str, Task]]:
-    """The `suite.tasks` tasks that its seed picks, in an order that it picks too."""
-    tasks = sorted(all_digits_tasks(), key=lambda task: unit_interval("digits", suite.seed, task.task_id))
-    if suite.tasks is not None and suite.tasks > len(tasks):
-        raise UserMistake(f"suite digits: tasks: {suite.tasks} is not allowed\n  allowed: 1 to {len(tasks)}")
-    return [(task.task_id, task) for task in tasks[: suite.tasks]]
+def _text(source: SourceTask) -> Text:
+    task = source.task
+    if task.tests is None:
+        return Text(source.description)
+    return Text(source.description, task.tests.entry_points, task.tests.preamble + task.answer, task.tests.tests)
 
 
-def _read_jsonl(suite: Suite, folder: Path) -> Iterator[tuple[str, Task]]:
-    assert suite.path is not None
-    for number, line in enumerate((folder / suite.path).read_bytes().splitlines(), start=1):
-        where = f"{suite.path}: line {number}"
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise UserMistake(f"{where}: {error}\n  allowed: one JSON object a line, in UTF-8") from None
-        if not isinstance(row, dict):
-            raise UserMistake(f"{where}: {row!r} is not allowed\n  allowed: one JSON object a line")
-        yield where, _task_of(row, suite, where, number)
+def _split(source: SourceTask, cluster: str, suite: Suite) -> Split:
+    """The official split, or by the cluster's hash; official test tasks leave only train and dev to the others."""
+    if source.split:
+        return source.split
+    shares = dict(suite.splits)
+    if suite.heldout_path:
+        del shares["heldout"]
+    return split_of(cluster, shares)
 
 
-def _task_of(row: dict, suite: Suite, where: str, number: int) -> Task:
-    assert suite.fields is not None
-    assert suite.licence is not None
-    fields = suite.fields
-    candidates = row.get(fields.candidates, []) if fields.candidates else []
-    if not isinstance(candidates, list) or not all(isinstance(c, str) for c in candidates):
-        raise UserMistake(f"{where}: {fields.candidates}: {candidates!r} is not allowed\n  allowed: a list of texts")
-    return Task(
-        task_id=_text(_with_text_id(row, fields.task_id), fields.task_id, where) if fields.task_id else str(number),
-        prompt=_text(row, fields.prompt, where),
-        answer=_text(row, fields.answer, where),
-        source=suite.path or "",
-        licence=suite.licence,
-        family=_text(row, fields.family, where) if fields.family else "",
-        candidates=tuple(candidates),
-    )
-
-
-def _with_text_id(row: dict, field: str) -> dict:
-    """Whole numbers are common as ids."""
-    number = row.get(field)
-    return {**row, field: str(number)} if isinstance(number, int) and not isinstance(number, bool) else row
-
-
-def _text(row: dict, field: str, where: str) -> str:
-    value = row.get(field)
-    if not isinstance(value, str) or not value.strip():
-        found = f"{value!r} is not allowed" if field in row else f"is missing; the row has {sorted(row)}"
-        raise UserMistake(f"{where}: {field}: {found}\n  allowed: a text that is not empty")
-    if any("\ud800" <= character <= "\udfff" for character in value):
-        raise UserMistake(f"{where}: {field}: {value!r} is not allowed\n  allowed: Unicode without lone surrogates")
-    return value
-
-
-def _refuse_repeats(tasks: list[tuple[str, Task]]) -> None:
+def _refuse_repeats(sources: list[SourceTask]) -> None:
     seen: dict[str, str] = {}
-    for where, task in tasks:
-        for what, value in (("task_id", task.task_id), ("prompt and answer", task_key(task))):
-            first = seen.setdefault(f"{what} {value}", where)
-            if first != where:
-                raise UserMistake(f"{where}: {what}: {task.task_id!r} stands at {first} already\n  allowed: each once")
+    for source in sources:
+        for what, value in (("task_id", source.task.task_id), ("prompt and answer", task_key(source.task))):
+            first = seen.setdefault(f"{what} {value}", source.where)
+            if first != source.where:
+                raise UserMistake(
+                    f"{source.where}: {what}: {source.task.task_id!r} stands at {first} already\n  allowed: each once"
+                )

@@ -17,8 +17,8 @@ from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTra
 
 from grpo_assets.domain.specs import Pretraining
 from grpo_assets.domain.tasks import Split, Task, cluster_of, split_of
+from grpo_assets.runtime.digits import DIGITS_RULES, all_digits_tasks
 from grpo_assets.runtime.language_model import one_thread
-from grpo_assets.runtime.suites import DIGITS_RULES, all_digits_tasks
 
 WRONG_SHARE = (0.05, 0.05, 0.1, 0.3, 0.4, 0.55, 0.65, 0.75, 0.85, 0.95)
 """Share of wrong labels by the first digit of the prompt."""

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from grpo_assets.domain.experiments import Variant
-from grpo_assets.domain.health import judge_step
+from grpo_assets.domain.health import OUT_OF_TIME, judge_step, passes_only_what_is_shown
 from grpo_assets.domain.mistakes import FailedWork
 from grpo_assets.domain.rewards import REWARDS, score
 from grpo_assets.domain.rollouts import correctness, groups, is_informative, rollout_of
@@ -105,6 +105,8 @@ class TrainingLog:
             "informative_groups": sum(is_informative(group["rewards"]) for group in by_group),
             "informative_prompts": len({group["task_key"] for group in by_group if group["informative"]}),
             "no_verdict": sum(row["outcome"] == "no_verdict" for row in rows),
+            "timeouts": sum(row["reason"] in OUT_OF_TIME for row in rows),
+            "hacks": sum(passes_only_what_is_shown(row) for row in rows),
             "truncated": sum(row["truncated"] for row in rows),
             "kl": kl,
             "loss": loss,

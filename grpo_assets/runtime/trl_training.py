@@ -112,11 +112,11 @@ class _Reward:
         size = self._training.variant.group_size
         in_order = sorted(range(len(visit)), key=lambda i: visit[i])
         self._check_order([visit[i] for i in in_order])
-        self.rows = []
+        said = []
         for place, i in enumerate(in_order):
             completion = completion_of(self._tokenizer, completion_ids[i], self._ends)
-            task = self._training.prompts[visit[i]]
-            self.rows.append(judged(task, completion, place % size, "sampled", self._log.steps + 1))
+            said.append((self._training.prompts[visit[i]], completion, place % size))
+        self.rows = judged(said, "sampled", self._log.steps + 1)
         rewards = self._log.scored(self.rows)
         scored = [reward for reward in rewards if reward is not None]
         self.mean = sum(scored) / len(scored) if scored else None

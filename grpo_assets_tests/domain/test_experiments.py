@@ -42,7 +42,14 @@ MATRIX_KEYS = "curricula, group_sizes, kl_betas, rewards, seeds"
 AT_LEAST = "greater than or equal to"
 AT_MOST = "less than or equal to"
 NOT_EMPTY = "List should have at least 1 item after validation, not 0"
-ORIGIN = "either generator, seed and tasks, or path, fields and licence"
+SOURCE_KEYS = (
+    "seed, tasks, dataset, config, path, package, licence, fields, verification, heldout_path, official_splits"
+)
+SOURCES = "'digits', 'reasoning-gym', 'answers', 'code', 'mbpp', 'sanitized-mbpp', 'humaneval' or 'gsm8k'"
+DIGITS = f"source digits with seed, tasks of {SOURCE_KEYS}"
+OPTIONAL = "fields (may be left out), package (may be left out), verification (may be left out)"
+ANSWERS = f"source answers with licence, path, {OPTIONAL} of {SOURCE_KEYS}"
+MBPP = "licence, path, official_splits (may be left out), package (may be left out)"
 SHARES = "splits: the shares of train, dev and heldout, which add up to 1"
 RANK = "a whole number of 1 or more, with trl"
 SMOKE_KEYS = "with smoke only learning_rate, rollouts_per_step, steps"
@@ -211,10 +218,12 @@ def test_good_file_names_are_accepted(stem: str) -> None:
 @pytest.mark.parametrize(
     ("content", "field", "value", "allowed"),
     [
-        (suite_dict(path="x.jsonl"), "the file", ..., ORIGIN),
-        (without(suite_dict(), "seed"), "the file", ..., ORIGIN),
-        (without(file_suite_dict(), "licence"), "the file", ..., ORIGIN),
-        ({}, "the file", {}, ORIGIN),
+        (suite_dict(path="x.jsonl"), "the file", ..., DIGITS),
+        (suite_dict(official_splits=True), "the file", ..., DIGITS),
+        (without(suite_dict(), "seed"), "the file", ..., DIGITS),
+        (without(file_suite_dict(), "licence"), "the file", ..., ANSWERS),
+        (file_suite_dict(heldout_path="x"), "the file", ..., ANSWERS),
+        (file_suite_dict(source="mbpp"), "the file", ..., f"source mbpp with {MBPP} of {SOURCE_KEYS}"),
         (suite_dict(splits={"train": 0.5, "dev": 0.5}), "the file", ..., SHARES),
         (suite_dict(splits={"train": 0.5, "dev": 0.3, "heldout": 0.3}), "the file", ..., SHARES),
         (
@@ -231,7 +240,8 @@ def test_good_file_names_are_accepted(stem: str) -> None:
             math.nan,
             "a finite number",
         ),
-        (suite_dict(generator="letters"), "generator", "letters", "'digits'"),
+        (suite_dict(source="letters"), "source", "letters", SOURCES),
+        (file_suite_dict(verification="code"), "verification", "code", "'exact', 'integer' or 'math'"),
         (suite_dict(tasks=0), "tasks", 0, f"{AT_LEAST} 1"),
         (suite_dict(seed=True), "seed", True, "a valid integer"),
         (

@@ -84,11 +84,15 @@ def test_splits_have_their_shares() -> None:
         assert splits.count(split) / 2000 == pytest.approx(SHARES[split], abs=0.04)
 
 
-def test_shares_that_round_below_1_leave_no_cluster_out() -> None:
-    """Where float rounding leaves a gap below 1, its clusters are held out."""
-    gap: dict[Split, float] = {"train": 1e-12, "dev": 1e-12, "heldout": 1e-12}
+def test_only_the_ratio_of_shares_counts() -> None:
+    """Shares are weights: without the held-out one, training and dev keep their ratio."""
+    two: dict[Split, float] = {"train": 0.6, "dev": 0.2}
+    whole: dict[Split, float] = {"train": 0.75, "dev": 0.25}
 
-    assert {split_of(str(index), gap) for index in range(100)} == {"heldout"}
+    found = [split_of(str(index), two) for index in range(400)]
+
+    assert found == [split_of(str(index), whole) for index in range(400)]
+    assert set(found) == {"train", "dev"}
 
 
 def test_isolation_names_the_dev_tasks() -> None:
@@ -102,6 +106,7 @@ def test_isolation_names_the_dev_tasks() -> None:
         "dev_tasks": 2,
         "dev_task_keys_sha256": fingerprint(keys),
         "disjoint_from_train_and_heldout": ["task_id", "task_key", "cluster"],
+        "leaks": [],
     }
     assert isolation_of(rows[::-1]) == proof
 

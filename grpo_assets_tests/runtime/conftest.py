@@ -7,7 +7,7 @@ import pytest
 from grpo_assets.domain.specs import Pretraining, Suite
 from grpo_assets.runtime.suites import read_tasks
 
-SUITE = Suite(generator="digits", seed=1, tasks=60)
+SUITE = Suite(source="digits", seed=1, tasks=60)
 QUICK = Pretraining(steps=60, batch_size=64)
 
 
@@ -24,4 +24,4 @@ def quick_policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tasks(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
     """Rows of 60 tasks."""
-    return read_tasks(SUITE, tmp_path_factory.mktemp("data"))
+    return read_tasks("few", SUITE, tmp_path_factory.mktemp("data")).rows

@@ -8,6 +8,7 @@ import yaml
 from grpo_assets.domain.experiments import variants
 from grpo_assets.domain.mistakes import UserMistake
 from grpo_assets.runtime.catalog import data_folder, load_catalog
+from grpo_assets.runtime.suites import read_tasks
 
 
 def edit(file: Path, old: str, new: str) -> None:
@@ -65,20 +66,23 @@ def test_a_built_policy_needs_a_generated_suite(data: Path) -> None:
         load_catalog(data)
 
 
-def test_a_suite_file_that_is_not_there_is_named(data: Path) -> None:
-    """The suite's YAML and the missing path stand in the message."""
-    spec = {"path": "tasks/mine.jsonl", "fields": {}, "licence": "MIT"}
+def test_a_suite_whose_file_is_not_there_stops_its_own_experiments_only(data: Path) -> None:
+    """The catalog loads without the file's content; reading the tasks names the suite's YAML and the missing path."""
+    spec = {"source": "answers", "path": "tasks/mine.jsonl", "licence": "MIT"}
     (data / "suites" / "mine.yaml").write_text(yaml.safe_dump(spec))
 
+    catalog = load_catalog(data)
+
+    assert "mine" not in catalog.suite_sources
     with pytest.raises(UserMistake, match=r"suites/mine\.yaml: path: 'tasks/mine\.jsonl'"):
-        load_catalog(data)
+        read_tasks("mine", catalog.suites["mine"], data)
 
 
 def test_a_suite_is_generated_or_read(data: Path) -> None:
-    """A suite with half of each origin is refused with both allowed forms."""
-    (data / "suites" / "mine.yaml").write_text(yaml.safe_dump({"path": "tasks/mine.jsonl", "generator": "digits"}))
+    """A suite with keys of another source is refused with the keys of its own."""
+    (data / "suites" / "mine.yaml").write_text(yaml.safe_dump({"path": "tasks/mine.jsonl", "source": "digits"}))
 
-    with pytest.raises(UserMistake, match="either generator, seed and tasks, or path, fields and licence"):
+    with pytest.raises(UserMistake, match="source digits with seed, tasks of"):
         load_catalog(data)
 
 

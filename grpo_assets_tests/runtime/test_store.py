@@ -10,7 +10,7 @@ from grpo_assets.domain.schemas import CURRICULUM
 from grpo_assets.runtime.store import DamagedArtifact, Store, place, read_table, write_table
 
 REF = Ref("curriculum", "a.static.g4")
-MANIFEST = {"request": "r", "fingerprint": "f", "inputs": {}, "settings": {}, "facts": {}, "pages": {}}
+MANIFEST = {"request": "r", "fingerprint": "f", "inputs": {}, "settings": {}, "facts": {}, "pages": {}, "checks": {}}
 
 
 def written(store: Store, files: dict[str, str], ref: Ref = REF) -> dict:

@@ -8,9 +8,9 @@ import pytest
 from grpo_assets.domain.mistakes import UserMistake
 from grpo_assets.domain.specs import Fields, Suite
 from grpo_assets.domain.tasks import isolation_of
-from grpo_assets.runtime.suites import all_digits_tasks, read_tasks
+from grpo_assets.runtime.suites import read_tasks
 
-DIGITS = Suite(generator="digits", seed=20260601, tasks=900)
+DIGITS = Suite(source="digits", seed=20260601, tasks=900)
 GOOD = {"question": "1+1=", "solution": "2", "name": "one", "wrong": ["3"]}
 
 
@@ -18,32 +18,16 @@ def jsonl(folder: Path, *rows: object) -> Suite:
     lines = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
     (folder / "tasks.jsonl").write_bytes(b"\n".join(lines))
     fields = Fields(prompt="question", answer="solution", task_id="name", candidates="wrong")
-    return Suite(path="tasks.jsonl", fields=fields, licence="CC0-1.0")
+    return Suite(source="answers", path="tasks.jsonl", fields=fields, licence="CC0-1.0")
 
 
-def test_digits_has_3000_distinct_tasks() -> None:
-    """Three rules over a thousand numbers, each prompt once."""
-    tasks = all_digits_tasks()
-
-    assert len({task.prompt for task in tasks}) == len(tasks) == 3000
-
-
-@pytest.mark.parametrize(
-    ("prompt", "answer"), [("rev 482=", "284"), ("sort 482=", "248"), ("max 482=", "8"), ("rev 100=", "001")]
-)
-def test_digits_answers_are_right(prompt: str, answer: str) -> None:
-    """Each rule gives the answer that its name says."""
-    assert {task.prompt: task.answer for task in all_digits_tasks()}[prompt] == answer
-
-
-def test_every_digits_task_has_a_wrong_candidate_and_none_that_is_right() -> None:
-    """The tabular policy can go wrong on every task."""
-    assert all(task.candidates and task.answer not in task.candidates for task in all_digits_tasks())
+def rows_of(suite: Suite, folder: Path) -> list[dict]:
+    return read_tasks("mine", suite, folder).rows
 
 
 def test_the_shipped_suite_has_900_tasks_in_isolated_splits(tmp_path: Path) -> None:
     """The splits are disjoint and near their shares."""
-    rows = read_tasks(DIGITS, tmp_path)
+    rows = rows_of(DIGITS, tmp_path)
 
     sizes = {split: sum(row["split"] == split for row in rows) for split in ("train", "dev", "heldout")}
     assert sum(sizes.values()) == 900
@@ -54,15 +38,15 @@ def test_the_shipped_suite_has_900_tasks_in_isolated_splits(tmp_path: Path) -> N
 
 def test_a_larger_suite_moves_no_task_to_another_split(tmp_path: Path) -> None:
     """A task's split depends on its content alone."""
-    few = {row["task_key"]: row["split"] for row in read_tasks(DIGITS.model_copy(update={"tasks": 100}), tmp_path)}
-    all_of_them = {row["task_key"]: row["split"] for row in read_tasks(DIGITS, tmp_path)}
+    few = {row["task_key"]: row["split"] for row in rows_of(DIGITS.model_copy(update={"tasks": 100}), tmp_path)}
+    all_of_them = {row["task_key"]: row["split"] for row in rows_of(DIGITS, tmp_path)}
 
     assert few.items() <= all_of_them.items()
 
 
 def test_a_jsonl_file_is_read_through_its_field_mapping(tmp_path: Path) -> None:
     """The suite's YAML says which key holds what."""
-    [row] = read_tasks(jsonl(tmp_path, GOOD), tmp_path)
+    [row] = rows_of(jsonl(tmp_path, GOOD), tmp_path)
 
     assert (row["task_id"], row["prompt"], row["answer"]) == ("one", "1+1=", "2")
     assert (row["source"], row["licence"], row["candidates"]) == ("tasks.jsonl", "CC0-1.0", ("3",))
@@ -92,7 +76,7 @@ def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, bad: object, reason
     suite = jsonl(tmp_path, GOOD, bad, {**GOOD, "name": "three", "question": "1+2="})
 
     with pytest.raises(UserMistake) as mistake:
-        read_tasks(suite, tmp_path)
+        rows_of(suite, tmp_path)
 
     assert "tasks.jsonl: line 2: " in str(mistake.value)
     assert reason in str(mistake.value)
@@ -102,17 +86,17 @@ def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, bad: object, reason
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     """A suite without tasks is a mistake, not an empty table."""
     with pytest.raises(UserMistake, match=r"tasks\.jsonl: no tasks"):
-        read_tasks(jsonl(tmp_path), tmp_path)
+        rows_of(jsonl(tmp_path), tmp_path)
 
 
 def test_more_tasks_than_digits_has_are_refused(tmp_path: Path) -> None:
     """The generator says how many there are."""
     with pytest.raises(UserMistake, match="1 to 3000"):
-        read_tasks(DIGITS.model_copy(update={"tasks": 3001}), tmp_path)
+        rows_of(DIGITS.model_copy(update={"tasks": 3001}), tmp_path)
 
 
 def test_blank_lines_are_skipped_and_numbers_may_be_ids(tmp_path: Path) -> None:
     """Files often end in a blank line, and their ids are often numbers."""
-    [row] = read_tasks(jsonl(tmp_path, {**GOOD, "name": 7}, b"", b"  "), tmp_path)
+    [row] = rows_of(jsonl(tmp_path, {**GOOD, "name": 7}, b"", b"  "), tmp_path)
 
     assert row["task_id"] == "7"

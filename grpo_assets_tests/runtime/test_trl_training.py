@@ -15,6 +15,7 @@ from grpo_assets.domain.mistakes import FailedWork, UserMistake
 from grpo_assets.domain.rewards import REWARDS
 from grpo_assets.domain.rollouts import correctness, groups, is_informative
 from grpo_assets.domain.specs import Recipe, Sampling
+from grpo_assets.domain.verdicts import Verdict
 from grpo_assets.runtime import language_model, rollouts, trl_training
 from grpo_assets.runtime.prompts import prompt_tokens
 from grpo_assets.runtime.store import file_hashes
@@ -353,9 +354,8 @@ def test_a_verifier_that_cannot_decide_fails_the_variant(
     quick_policy: Path, tasks: list[dict], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rollouts without a verdict are no failures of the policy; too many of them end the training."""
-    from grpo_assets.domain.rollouts import Verdict
-
-    monkeypatch.setattr(rollouts, "verify", lambda *a: Verdict("no_verdict", "sandbox_gone", 0, 0))
+    unsure = Verdict("no_verdict", "sandbox_failed", 0, 0)
+    monkeypatch.setattr(rollouts, "verdicts", lambda asks: [unsure] * len(asks))
 
     with pytest.raises(FailedWork, match="step 1: 8 of 8 rollouts have no verdict, more than 10%"):
         trained(training(tasks), quick_policy, tmp_path)

@@ -1,6 +1,6 @@
 """Verifies answers that have one right form."""
 
-from grpo_assets.domain.rollouts import Verdict
+from grpo_assets.domain.verdicts import Verdict
 
 
 def verify(answer: str, completion: str, truncated: bool) -> Verdict:

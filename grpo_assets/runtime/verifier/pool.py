@@ -1,0 +1,188 @@
+"""A pool of judges: hands jobs to them, watches the time, replaces a judge that hangs or dies."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, Pipe, wait
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import Any, Self
+
+from grpo_assets.domain.mistakes import FailedWork
+from grpo_assets.runtime.verifier import canaries
+from grpo_assets.runtime.verifier.sandbox import Tier
+
+JOBS_BETWEEN_CANARIES = 1000
+SECONDS_OF_GRACE = 5.0
+"""What a judge may take beyond the time of a job before it is replaced."""
+RESTARTS = 20
+"""So many judges in a row are replaced before the verifier gives up."""
+
+
+@dataclass
+class _Judge:
+    """One judge process and what it is at."""
+
+    process: subprocess.Popen
+    connection: Connection
+    since_canaries: int = 0
+    job: tuple[int, int] | None = None
+    deadline: float = field(default=0.0)
+
+
+class Verifier:
+    """Judges that observe jobs, see `judging.Judge.answer`; a context manager, to be used by one thread at a time."""
+
+    def __init__(self, tier: Tier, judges: int) -> None:
+        """Start the judges and try the canaries on each.
+
+        Raises:
+            FailedWork: when a judge does not start, or misjudges a canary.
+        """
+        self.tier, self._restarts = tier, 0
+        self._judges: list[_Judge] = []
+        try:
+            for _ in range(judges):
+                self._judges.append(self._start())
+        except BaseException:
+            self.close()
+            raise
+
+    def observe(self, jobs: Sequence[dict]) -> list[dict]:
+        """The observation on each job, in their order.
+
+        A job on which a judge hangs or dies gets a second judge; if that one, which has just judged its canaries
+        well, fails on it too, then it is the program's doing and the program fails.
+
+        Raises:
+            FailedWork: when a canary is misjudged, or too many judges had to be replaced.
+        """
+        observed: list[dict | None] = [None] * len(jobs)
+        pending = deque((number, 1) for number in range(len(jobs)))
+        while pending or any(judge.job for judge in self._judges):
+            for judge in self._judges:
+                if judge.job is None and pending:
+                    self._hand(judge, pending.popleft(), jobs)
+            for judge, observation in self._heard():
+                assert judge.job is not None
+                number, attempt = judge.job
+                judge.job = None
+                if observation is None:
+                    self._replace(judge)
+                else:
+                    self._restarts = 0
+                failed = observation is None or observation.get("reason") == "sandbox_failed"
+                if failed and attempt == 1:
+                    pending.appendleft((number, 2))
+                else:
+                    observed[number] = observation or _overrun(jobs[number])
+        return [observation for observation in observed if observation is not None]
+
+    def _hand(self, judge: _Judge, job: tuple[int, int], jobs: Sequence[dict]) -> None:
+        if judge.since_canaries >= JOBS_BETWEEN_CANARIES:
+            self._try_canaries(judge)
+        judge.job, judge.since_canaries = job, judge.since_canaries + 1
+        spec = jobs[job[0]]
+        judge.deadline = monotonic() + spec.get("seconds", 0.0) + SECONDS_OF_GRACE
+        try:
+            judge.connection.send_bytes(json.dumps(spec).encode())
+        except OSError:
+            judge.deadline = 0.0  # it has died; it is heard as late
+
+    def _heard(self) -> list[tuple[_Judge, dict | None]]:
+        """The judges that have answered, died or run out of time, with their observations."""
+        busy = {judge.connection: judge for judge in self._judges if judge.job}
+        patience = min(judge.deadline for judge in busy.values()) - monotonic()
+        heard: list[tuple[_Judge, dict | None]] = []
+        for connection in wait(list(busy), max(0.0, patience)):
+            judge = busy[connection]  # type: ignore[index]
+            try:
+                heard.append((judge, json.loads(judge.connection.recv_bytes())))
+            except (EOFError, OSError):
+                heard.append((judge, None))
+        known = [judge for judge, _ in heard]
+        late = [judge for judge in busy.values() if judge not in known and judge.deadline <= monotonic()]
+        return heard + [(judge, None) for judge in late]
+
+    def _replace(self, judge: _Judge) -> None:
+        _end(judge)
+        self._restarts += 1
+        if self._restarts > RESTARTS:
+            raise FailedWork(f"the verifier gives up: {self._restarts} of its judges in a row hung or died")
+        fresh = self._start()
+        judge.process, judge.connection, judge.since_canaries = fresh.process, fresh.connection, 0
+
+    def _start(self) -> _Judge:
+        ours, theirs = Pipe()
+        package_root = str(Path(__file__).parents[3])
+        environment = {"PYTHONPATH": package_root, "PYTHONHASHSEED": "0", "PATH": os.environ.get("PATH", os.defpath)}
+        arguments = ["-s", "-P", "-m", f"{__package__}.judging", str(theirs.fileno()), self.tier]
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, *arguments],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                env=environment,
+                start_new_session=True,  # a Ctrl-C at the terminal is for the process that asks, not for its judges
+            )
+        judge = _Judge(process, ours)
+        try:
+            self._try_canaries(judge)
+        except BaseException:
+            _end(judge)
+            raise
+        return judge
+
+    def _try_canaries(self, judge: _Judge) -> None:
+        known = [(canaries.RIGHT, "pass"), (canaries.WRONG, "fail")]
+        if self.tier != "unsafe":
+            known.append((canaries.LOCKED_IN, "pass"))
+        for job, expected in known:
+            answer: dict[str, Any] = {"outcome": "no answer"}
+            try:
+                judge.connection.send_bytes(json.dumps(job).encode())
+                if judge.connection.poll(job["seconds"] + SECONDS_OF_GRACE):
+                    answer = json.loads(judge.connection.recv_bytes())
+            except (OSError, EOFError):
+                answer = {"outcome": "no answer, the judge ended"}
+            if answer["outcome"] != expected:
+                raise FailedWork(_misjudged(self.tier, job, expected, answer))
+        judge.since_canaries = 0
+
+    def close(self) -> None:
+        """End all judges."""
+        for judge in self._judges:
+            _end(judge)
+        self._judges = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _end(judge: _Judge) -> None:
+    judge.connection.close()
+    judge.process.kill()  # its sandbox ends with it
+    judge.process.wait()
+
+
+def _overrun(job: dict) -> dict:
+    return {"outcome": "fail", "reason": "judge_overrun", "passed": [False] * len(job.get("tests", [0]))}
+
+
+def _misjudged(tier: Tier, job: dict, expected: str, answer: dict) -> str:
+    if "detail" in answer:
+        return f"the sandbox of the tier {tier} does not start: {answer['detail']}"
+    if job is canaries.LOCKED_IN:
+        return f"the tier {tier} does not hold a program that tries to get out ({answer.get('reason')})"
+    return (
+        f"the verifier is stopped: a program that must be judged {expected} was judged {answer['outcome']}"
+        f" ({answer.get('reason', 'no reason')})\n  no verdict of this verifier can be trusted; see grpo-assets doctor"
+    )
