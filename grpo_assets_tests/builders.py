@@ -170,6 +170,8 @@ def catalog(**parts: Any) -> Catalog:
             "transformers": "5",
             "trl": "1",
             "peft": "0",
+            "math-verify": "0",
+            "python": "3",
         },
     }
     for kind, entries in parts.items():

@@ -14,7 +14,7 @@ from grpo_assets.domain.experiments import Variant, variants
 from grpo_assets.domain.fingerprints import code_fingerprint, fingerprint
 from grpo_assets.domain.mistakes import UserMistake
 from grpo_assets.domain.rewards import REWARDS
-from grpo_assets.domain.specs import Catalog, Experiment, Policy
+from grpo_assets.domain.specs import Catalog, Experiment, Policy, Suite
 
 GRAIN = {
     "tasks": "suite",
@@ -93,8 +93,15 @@ def nodes(catalog: Catalog) -> dict[Ref, Node]:
         return ref
 
     for name, suite in catalog.suites.items():
-        source = {"suite": suite.model_dump(exclude={"path"}), "source": catalog.suite_sources.get(name)}
-        tasks = add("tasks", name, settings=source)
+        tasks = add(
+            "tasks",
+            name,
+            settings={
+                "suite": suite.model_dump(exclude={"path", "heldout_path", "package"}, exclude_none=True),
+                "source": catalog.suite_sources.get(name),
+                "libraries": _libraries_of_tasks(catalog, suite),
+            },
+        )
         for split in ("train_tasks", "dev_tasks", "heldout_tasks"):
             add(split, name, [tasks])
     for name in catalog.policies:
@@ -125,13 +132,25 @@ def _libraries(catalog: Catalog, policy: Policy, of_language_models: list[str]) 
     return {name: catalog.libraries[name] for name in names}
 
 
+def _libraries_of_tasks(catalog: Catalog, suite: Suite) -> dict[str, str]:
+    """What decides how a task reads or how a completion of it is verified, beside our own code."""
+    wanted = []
+    if suite.is_code:
+        wanted = ["python"]  # candidates run in it
+    elif suite.source == "reasoning-gym":
+        wanted = ["reasoning-gym"]
+    elif suite.verification == "math":
+        wanted = ["math-verify"]
+    return {name: catalog.libraries[name] for name in wanted if name in catalog.libraries}
+
+
 def _add_experiment(add: Any, name: str, experiment: Experiment, catalog: Catalog) -> None:
     policy = catalog.policies[experiment.policy]
     base = Ref("base_policy", experiment.policy)
     train, dev = Ref("train_tasks", experiment.suite), Ref("dev_tasks", experiment.suite)
     sampler = {
         "sampling": policy.sampling.model_dump(),
-        "verifier": VERIFIER,
+        "verifier": {"version": VERIFIER, **_libraries_of_tasks(catalog, catalog.suites[experiment.suite])},
         "libraries": _libraries(catalog, policy, ["numpy", "torch", "transformers"]),
     }
 

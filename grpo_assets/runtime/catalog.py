@@ -1,8 +1,10 @@
 """Reads the specs of a data folder."""
 
 import os
+import sys
 from collections.abc import Hashable, Mapping
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ from grpo_assets.domain.mistakes import UserMistake, listed, refuse
 from grpo_assets.domain.specs import Catalog, Experiment, Policy, S, Suite
 from grpo_assets.runtime.sources import ContentHashes, locate_model, locate_tasks
 
-LIBRARIES = ("numpy", "scipy", "statsmodels", "torch", "transformers", "trl", "peft")
+LIBRARIES = ("numpy", "scipy", "statsmodels", "torch", "transformers", "trl", "peft", "math-verify")
+OPTIONAL_LIBRARIES = ("reasoning-gym",)
 
 
 def data_folder() -> Path:
@@ -47,7 +50,7 @@ def load_catalog(folder: Path) -> Catalog:
         experiments=_read_all(folder, "experiments", Experiment),
         suite_sources=_suite_sources(folder, suites, hashes),
         policy_sources=_policy_sources(folder, policies, hashes),
-        libraries={name: version(name) for name in LIBRARIES},
+        libraries=_libraries(),
     )
     hashes.remember()
     for name, policy in policies.items():
@@ -57,6 +60,13 @@ def load_catalog(folder: Path) -> Catalog:
     for name, experiment in catalog.experiments.items():
         check_experiment(name, experiment, catalog)
     return catalog
+
+
+def _libraries() -> dict[str, str]:
+    """Versions of what decides numbers; Python's minor one is among them, since a model's programs run in it."""
+    installed = [name for name in OPTIONAL_LIBRARIES if find_spec(name.replace("-", "_"))]
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return {**{name: version(name) for name in (*LIBRARIES, *installed)}, "python": python}
 
 
 def _read_all(folder: Path, kind: str, spec: type[S]) -> Mapping[str, S]:

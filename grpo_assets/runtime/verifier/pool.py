@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
@@ -155,8 +156,12 @@ class Verifier:
         judge.since_canaries = 0
 
     def close(self) -> None:
-        """End all judges."""
+        """End all judges and their sandboxes."""
         for judge in self._judges:
+            judge.connection.close()  # at which an idle judge ends by itself, its sandbox first
+        for judge in self._judges:
+            with suppress(subprocess.TimeoutExpired):
+                judge.process.wait(SECONDS_OF_GRACE)
             _end(judge)
         self._judges = []
 
