@@ -29,6 +29,7 @@ def rollouts(draw: st.DrawFn) -> Rollout:
         outcome=draw(st.sampled_from(["pass", "fail"])),
         checks=checks,
         checks_passed=draw(st.integers(0, checks)),
+        constant_checks=draw(st.integers(0, checks)),
         truncated=draw(st.booleans()),
     )
 
@@ -49,6 +50,39 @@ def test_rewards_of_verdicts(outcome: str, passed: int, truncated: bool, correct
     row = rollout(outcome=outcome, checks_passed=passed, checks=3, truncated=truncated)
 
     assert (reward_v0_correctness(row), reward_v1_shaped(row)) == (correct, shaped)
+
+
+@pytest.mark.parametrize(
+    ("passed", "checks", "constant", "shaped"),
+    [
+        # s = (passed - constant) / (checks - constant), and the reward is s * s / 2 on the grid
+        (4, 7, 1, 8 / 64),  # s = 1/2: 8.00 of 64
+        (5, 6, 1, 20 / 64),  # s = 4/5: 20.48
+        (10, 11, 1, 26 / 64),  # s = 9/10: 25.92
+        (2, 11, 1, 0.0),  # s = 1/10: 0.32
+        (3, 4, 2, 8 / 64),  # s = 1/2
+        (4, 4, 3, 0.5),  # all checks hold and it is still wrong
+        (7, 8, 0, 24 / 64),  # s = 7/8: 24.50, and halves go to the even number
+        (5, 8, 0, 12 / 64),  # s = 5/8: 12.50
+        (1, 7, 1, 0.0),  # as good as the best constant answer
+        (0, 7, 1, 0.0),  # worse than that
+        (3, 3, 3, 0.0),  # a constant answer passes all checks, so they tell nothing
+        (0, 0, 0, 0.0),  # nothing was checked
+    ],
+)
+def test_what_a_constant_answer_passes_is_worth_nothing(passed: int, checks: int, constant: int, shaped: float) -> None:
+    """The shaped reward of a fail is half the squared share of the checks above the best constant answer."""
+    fail = rollout(outcome="fail", checks_passed=passed, checks=checks, constant_checks=constant)
+
+    assert reward_v1_shaped(fail) == shaped
+
+
+@pytest.mark.parametrize("constant", [0, 1, 3])
+def test_a_pass_is_worth_the_same_whatever_a_constant_answer_passes(constant: int) -> None:
+    """What is right has the full reward, cut off or not and on every task."""
+    for truncated in (False, True):
+        right = rollout(checks_passed=3, checks=3, constant_checks=constant, truncated=truncated)
+        assert reward_v1_shaped(right) == 1.0
 
 
 def test_tasks_without_checks_give_no_share() -> None:
@@ -78,15 +112,49 @@ def test_a_pass_is_worth_most(name: str, rollout: Rollout) -> None:
     assert reward == 1.0 or reward <= 0.5
 
 
-@LAW
-@given(checks=st.integers(1, 40))
-def test_more_checks_are_never_worth_less(checks: int) -> None:
-    """The shaped reward of a fail grows with the checks that hold."""
-    fails = [rollout(outcome="fail", checks_passed=passed, checks=checks) for passed in range(checks + 1)]
+CHECKS = st.integers(1, 40).flatmap(lambda checks: st.tuples(st.just(checks), st.integers(0, checks)))
+"""How many checks a task has, and how many of them the best constant answer passes."""
 
-    shaped = [reward_v1_shaped(fail) for fail in fails]
+
+def shaped_fails(checks: int, constant: int, **parts: object) -> list[float]:
+    """The shaped rewards of fails that pass no check, one, and so on to all of them."""
+    counts = {"outcome": "fail", "checks": checks, "constant_checks": constant}
+    return [reward_v1_shaped(rollout(**counts, checks_passed=passed, **parts)) for passed in range(checks + 1)]
+
+
+@LAW
+@given(counts=CHECKS)
+def test_more_checks_are_never_worth_less(counts: tuple[int, int]) -> None:
+    """The shaped reward of a fail grows with the checks that hold, to at most half of a pass."""
+    shaped = shaped_fails(*counts)
 
     assert shaped == sorted(shaped)
+    assert shaped[-1] <= 0.5
+
+
+@LAW
+@given(counts=CHECKS)
+def test_only_checks_above_the_best_constant_answer_count(counts: tuple[int, int]) -> None:
+    """A completion that passes no more checks than a constant answer earns nothing."""
+    checks, constant = counts
+
+    assert shaped_fails(checks, constant)[: constant + 1] == [0.0] * (constant + 1)
+
+
+@LAW
+@given(constant=st.integers(0, 20), above=st.integers(1, 20))
+def test_the_last_check_is_worth_at_least_as_much_as_the_first(constant: int, above: int) -> None:
+    """From most checks to all of them is a large step, so that a policy does not settle for most."""
+    worth = shaped_fails(constant + above, constant)[constant:]
+
+    assert worth[-1] - worth[-2] >= worth[1] - worth[0]
+
+
+@LAW
+@given(counts=CHECKS)
+def test_what_is_cut_off_earns_no_share(counts: tuple[int, int]) -> None:
+    """A completion without its end is worth nothing, whatever its beginning passes."""
+    assert set(shaped_fails(*counts, truncated=True)) == {0.0}
 
 
 def test_rewards_are_known_by_their_name() -> None:

@@ -201,9 +201,12 @@ def _simple(tag: object, parts: list) -> object:
     if tag in ("bytes", "bytearray"):
         (digits,) = parts
         return (bytes if tag == "bytes" else bytearray).fromhex(digits)
-    if tag in ("float", "complex"):
-        numbers = [float.fromhex(part) for part in parts]
-        return complex(*numbers) if tag == "complex" and len(numbers) == 2 else _only(numbers)
+    if tag == "float":
+        (digits,) = parts
+        return float.fromhex(digits)
+    if tag == "complex":
+        real, imaginary = parts
+        return complex(float.fromhex(real), float.fromhex(imaginary))
     if tag in _DATES:
         (text,) = parts
         return _DATES[tag].fromisoformat(text)  # type: ignore[attr-defined]
@@ -219,8 +222,3 @@ def _simple(tag: object, parts: list) -> object:
         (truth,) = parts
         return Opaque(truth is True)
     raise ValueError("an unknown tag")
-
-
-def _only(numbers: list[float]) -> float:
-    (number,) = numbers
-    return number

@@ -92,7 +92,7 @@ def test_the_corpus_covers_each_group() -> None:
 def test_a_cheating_program_fails_in_time_and_the_next_one_is_judged_right(
     program: str, user: str, tier: str, open_copy: Path
 ) -> None:
-    """It fails by its own doing, within its limit of a second and that of the tests; the honest one beside it passes."""
+    """It fails by its own doing, within a second and what tests may take; the honest one beside it passes."""
     seen = report_of(user, tier, open_copy)["programs"][program]
 
     assert seen["outcome"] == "fail"
