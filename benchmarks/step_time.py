@@ -96,7 +96,8 @@ def main() -> None:
 
     project = open_project()
     policy = project.catalog.policies[options.policy]
-    tasks = read_tasks(project.catalog.suites[SUITES[options.policy]], project.folder)
+    name = SUITES[options.policy]
+    tasks = read_tasks(name, project.catalog.suites[name], project.folder).rows
     recipe = Recipe(steps=options.steps, **RECIPES[options.policy])
     axes = {"seed": 1, "group_size": 8, "kl_beta": 0.02, "reward": "reward_v0_correctness", "curriculum": "static"}
     variant = Variant(**axes, recipe=recipe)

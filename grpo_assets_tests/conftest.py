@@ -3,6 +3,7 @@
 Dagster's definitions read the data folder when they are imported, so it is made before any test module is.
 """
 
+import json
 import os
 import shutil
 import tempfile
@@ -18,6 +19,15 @@ SESSION = Path(tempfile.mkdtemp(prefix="grpo_assets_tests_"))
 
 SMALL = {
     "suites/few.yaml": {"source": "digits", "seed": 1, "tasks": 60},
+    "suites/untrustworthy.yaml": {"source": "code", "path": "tasks/untrustworthy.jsonl", "licence": "CC0-1.0"},
+    "tasks/untrustworthy.jsonl": {
+        "id": "shout",
+        "text": "Write a function `shout(text)` that returns text in capitals.",
+        "entry_point": "shout",
+        "visible_tests": ["assert shout('a') == 'A'"],
+        "hidden_tests": ["assert shout('b') == 'A'"],
+        "reference": "def shout(text):\n    return text.upper()\n",
+    },
     "policies/quick.yaml": {
         "kind": "built",
         "suite": "digits",
@@ -96,7 +106,8 @@ def make_data_folder(folder: Path) -> Path:
     for kind in ("suites", "policies", "experiments", "tasks"):
         shutil.copytree(ROOT / "data" / kind, folder / kind)
     for name, content in SMALL.items():
-        (folder / name).write_text(yaml.safe_dump(content), encoding="utf-8")
+        text = json.dumps(content) if name.endswith(".jsonl") else yaml.safe_dump(content)
+        (folder / name).write_text(text, encoding="utf-8")
     return folder
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -52,7 +53,7 @@ def test_a_generated_task_has_what_its_scorer_needs() -> None:
 def test_the_same_seed_gives_the_same_tasks() -> None:
     """And another one gives others."""
     assert generated() == generated()
-    assert not {source.task.prompt for source in generated()} & {source.task.prompt for source in generated(seed=8)}
+    assert not {source.task.prompt for source in generated()} & {source.task.prompt for source in generated(seed=9000)}
 
 
 def test_more_tasks_begin_with_the_same_ones() -> None:
@@ -69,11 +70,12 @@ from grpo_assets.runtime.reasoning_gym_tasks import reasoning_gym_tasks
 
 keys = {{}}
 for dataset in json.loads(sys.argv[1]):
-    suite = Suite(source="reasoning-gym", dataset=dataset, seed=7, tasks=2)
+    suite = Suite(source="reasoning-gym", dataset=dataset, seed=1, tasks=2)
     try:
         keys[dataset] = [task_key(source.task) for source in reasoning_gym_tasks(suite, {WHERE!r})]
     except UserMistake:
         keys[dataset] = "refused"
+print()  # some generators print dots
 print(json.dumps(keys))
 """
 
@@ -143,6 +145,7 @@ def test_unfit_data_sets_are_ones_that_there_are() -> None:
     assert UNFIT.keys() <= set(ALL)
 
 
+@pytest.mark.filterwarnings("ignore:.*will raise TypeError in the future:DeprecationWarning")
 @pytest.mark.parametrize(
     "config",
     [
@@ -165,12 +168,12 @@ def test_settings_that_the_data_set_does_not_take_are_refused(config: dict) -> N
     assert not message.endswith("it says: ")
 
 
-def test_a_generated_suite_is_read_and_admitted(tmp_path: str) -> None:
+def test_a_generated_suite_is_read_and_admitted(tmp_path: Path) -> None:
     """Its own answers pass its scorer in full, and garbage does not."""
-    rows = read_tasks("mine", suite(config=SHORT_SUMS, tasks=20), tmp_path).rows
+    rows = read_tasks("mine", suite(), tmp_path).rows
 
     admitted, rejected = admit(rows)
 
     assert rejected == []
-    assert len(admitted) == len(rows) == 20
+    assert len(admitted) == len(rows) == 5
     assert {row["verification"] for row in rows} == {"scorer"}
