@@ -105,7 +105,12 @@ def test_status_says_what_is_stale_and_why(data: Path) -> None:
 
 def test_an_edit_of_heldout_tasks_changes_nothing_before_the_decision(data: Path) -> None:
     """Held-out answers turned to garbage: the splits are read again, and all that follows is as it was."""
-    spec = {"path": "mine.jsonl", "licence": "CC0-1.0", "fields": {"task_id": "id", "candidates": "wrong"}}
+    spec = {
+        "source": "answers",
+        "path": "mine.jsonl",
+        "licence": "CC0-1.0",
+        "fields": {"task_id": "id", "candidates": "wrong"},
+    }
     tasks = [{"id": str(i), "prompt": f"{i}+1=", "answer": str(i + 1), "wrong": [str(i)]} for i in range(60)]
     (data / "suites" / "mine.yaml").write_text(yaml.safe_dump(spec))
     (data / "mine.jsonl").write_text("\n".join(map(json.dumps, tasks)))
@@ -159,7 +164,7 @@ def test_a_mistake_ends_with_2_and_one_message(data: Path, file: str, old: str, 
 
 def test_a_suite_row_without_an_answer_ends_with_2(data: Path) -> None:
     """The message names the file and the line, and no Dagster run was started."""
-    spec = {"path": "mine.jsonl", "licence": "CC0-1.0", "fields": {}}
+    spec = {"source": "answers", "path": "mine.jsonl", "licence": "CC0-1.0", "fields": {}}
     (data / "suites" / "mine.yaml").write_text(yaml.safe_dump(spec))
     (data / "mine.jsonl").write_text('{"prompt": "a", "answer": "b"}\n{"prompt": "c"}\n')
     edit(data / "experiments" / "mini.yaml", "suite: few", "suite: mine")

@@ -5,12 +5,11 @@ Tulu 3 take it), 3-gram Jaccard, reference programs that are equal up to renamin
 """
 
 import ast
-import builtins
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -20,13 +19,13 @@ COVERAGE = 0.5
 """Share of a prompt's tokens inside 8-grams of another one, above which the two are near-duplicates."""
 JACCARD = 0.5
 """Share of 3-grams that two prompts have in common, from which they are near-duplicates."""
-LEAD_IN = re.compile(r"^\s*write (a|an|the) (python )?function (to|that|which) ")
+LEAD_IN = re.compile(r"^\s*write\s+(a|an|the)\s+(python\s+)?function\s+(to|that|which)\s")
 """How nearly every prompt of a code suite starts, with or without the word in the middle."""
 BOILERPLATE_GRAM = 5
 BOILERPLATE_SHARE = 0.2
 BOILERPLATE_LEAST = 5
 """A 5-gram in more than a fifth of a suite's prompts, and in more than 5, is its template: it tells no tasks apart."""
-TRIVIAL_NODES = 10
+TRIVIAL_NODES = 11
 """Programs of fewer nodes, such as `return len(s)`, are equal by chance."""
 ROWS_AT_ONCE = 1000
 
@@ -150,40 +149,51 @@ def _alike(prompts: Sequence[list[str]]) -> Iterator[tuple[int, int]]:
 def renamed(program: str) -> str:
     """A form that programs share which are equal up to the names that they give, comments and docstrings.
 
-    Built-in names keep theirs, or `min` would equal `len`; "" for trivial programs and for what is no program.
+    Names that a program does not give itself keep theirs, or `min` would equal `len`; "" for trivial programs and for
+    what is no program.
     """
     try:
         tree = ast.parse(program)
+        given = {name for node in ast.walk(tree) for name in _names_given(node)}
+        form = ast.dump(_Renamer(given).visit(tree))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
-    renamer = _Renamer()
-    tree = renamer.visit(tree)
-    return ast.dump(tree) if sum(1 for _ in ast.walk(tree)) >= TRIVIAL_NODES else ""
+    return form if sum(1 for _ in ast.walk(tree)) >= TRIVIAL_NODES else ""
+
+
+def _names_given(node: ast.AST) -> list[str]:
+    """The names that a node binds; imported ones have a meaning of their own."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.arg):
+        return [node.arg]
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return [node.id]
+    return [node.name] if isinstance(node, ast.ExceptHandler) and node.name else []
 
 
 class _Renamer(ast.NodeTransformer):
-    """Names by their first appearance."""
+    """Gives the names of a program by their first appearance, and drops annotations and docstrings."""
 
-    def __init__(self) -> None:
+    def __init__(self, given: set[str]) -> None:
+        self._given = given
         self._names: dict[str, str] = {}
 
     def _new(self, name: str) -> str:
-        return self._names.setdefault(name, f"n{len(self._names)}")
+        return self._names.setdefault(name, f"n{len(self._names)}") if name in self._given else name
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.name, node.returns = self._new(node.name), None
-        if ast.get_docstring(node) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
+    def visit(self, node: ast.AST) -> Any:
+        """Rename what a node names, then go on below it."""
+        for field in ("name", "arg", "id"):
+            if isinstance(name := getattr(node, field, None), str):
+                setattr(node, field, self._new(name))
+        for field in ("annotation", "returns"):
+            if hasattr(node, field) and not isinstance(node, ast.AnnAssign):
+                setattr(node, field, None)
+        documented = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module)
+        if documented and ast.get_docstring(node) is not None:  # type: ignore[arg-type]
+            node.body = node.body[1:] or [ast.Pass()]  # type: ignore[attr-defined]
         return self.generic_visit(node)
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.arg, node.annotation = self._new(node.arg), None
-        return node
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        if node.id in self._names or not hasattr(builtins, node.id):
-            node.id = self._new(node.id)
-        return node
 
 
 def _renamed_tests(text: Text) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ def code_tasks(suite: Suite, files: list[Path]) -> Iterator[SourceTask]:
     for where, row in json_rows(files[0], str(suite.path)):
         text = text_of(row, "text", where)
         shown, hidden = texts_of(row, "visible_tests", where), texts_of(row, "hidden_tests", where)
-        _refuse_unreadable([*shown, *hidden], where)
+        for test in (*shown, *hidden):
+            _parsed(test, f"{where}: the test")
         task = Task(
             task_id=id_of(row, "id", where),
             prompt=_prompt(text, shown),
@@ -45,7 +46,6 @@ def mbpp_tasks(suite: Suite, files: list[Path]) -> Iterator[SourceTask]:
         text, program = text_of(row, described, where).strip(), text_of(row, "code", where)
         tests = [test.strip() for test in texts_of(row, "test_list", where)]
         tests += [test.strip() for test in texts_of({"challenge_test_list": [], **row}, "challenge_test_list", where)]
-        _refuse_unreadable(tests, where)
         if suite.source == "mbpp":
             setup = text_of(row, prepared, where, empty=True)
         else:
@@ -57,9 +57,9 @@ def mbpp_tasks(suite: Suite, files: list[Path]) -> Iterator[SourceTask]:
             source=suite.source,
             licence=suite.licence or "",
             verification="tests",
-            tests=Tests(_called(program, tests), tuple(tests), len(tests[:1]), setup=setup),
+            tests=Tests(_called(program, tests, where), tuple(tests), len(tests[:1]), setup=setup),
         )
-        yield SourceTask(where, task, text, _mbpp_split(task.task_id) if suite.official_splits else None)
+        yield SourceTask(where, task, text, _mbpp_split(task.task_id, where) if suite.official_splits else None)
 
 
 def humaneval_tasks(suite: Suite, files: list[Path]) -> Iterator[SourceTask]:
@@ -82,39 +82,57 @@ def humaneval_tasks(suite: Suite, files: list[Path]) -> Iterator[SourceTask]:
                 tests=tuple(_statements_of_check(text_of(row, "test", where), where)),
                 shown=0,
                 preamble=prompt,
-                setup=f"{_without(prompt, name)}\ncandidate = {name}\n",
+                setup=f"{_without(prompt, name, where)}\ncandidate = {name}\n",
             ),
         )
         yield SourceTask(where, task, prompt.rpartition("def ")[2])
 
 
 def _prompt(text: str, shown: list[str]) -> str:
+    if not shown:
+        return text
     tests = "\n".join(shown)
     return f"{text}\nYour code should pass {'this test' if len(shown) == 1 else 'these tests'}:\n{tests}\n"
 
 
-def _mbpp_split(task_id: str) -> Split:
-    return next(split for last, split in MBPP_SPLITS if int(task_id) <= last)
+def _mbpp_split(task_id: str, where: str) -> Split:
+    number = int(task_id) if task_id.isascii() and task_id.isdigit() else 0
+    found = [split for last, split in MBPP_SPLITS if 1 <= number <= last]
+    if not found:
+        raise UserMistake(f"{where}: task_id: {task_id!r} is not allowed\n  allowed: 1 to 974, for official_splits")
+    return found[0]
 
 
-def _refuse_unreadable(tests: list[str], where: str) -> None:
-    for test in tests:
-        try:
-            ast.parse(test)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise UserMistake(f"{where}: the test {test[:60]!r}: {error}\n  allowed: statements of Python") from None
+def _parsed(code: str, where: str) -> ast.Module:
+    try:
+        return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise UserMistake(f"{where} {code[:60]!r}: {error}\n  allowed: code of Python") from None
 
 
-def _called(program: str, tests: list[str]) -> tuple[str, ...]:
+def _called(program: str, tests: list[str], where: str) -> tuple[str, ...]:
     """The functions and classes of a program that its tests name."""
-    defined = {node.name for node in ast.parse(program).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    named = [node.id for test in tests for node in ast.walk(ast.parse(test)) if isinstance(node, ast.Name)]
+    defined = {
+        node.name
+        for node in _parsed(program, f"{where}: code").body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    named = [
+        node.id
+        for test in tests
+        for node in ast.walk(_parsed(test, f"{where}: the test"))
+        if isinstance(node, ast.Name)
+    ]
     return tuple(dict.fromkeys(name for name in named if name in defined))
 
 
 def _statements_of_check(test: str, where: str) -> list[str]:
     """The tests in the body of `check(candidate)`: each assertion with the statements that prepare it."""
-    checks = [node for node in ast.parse(test).body if isinstance(node, ast.FunctionDef) and node.name == "check"]
+    checks = [
+        node
+        for node in _parsed(test, f"{where}: test").body
+        if isinstance(node, ast.FunctionDef) and node.name == "check"
+    ]
     if not checks:
         raise UserMistake(f"{where}: test: it defines no function check\n  allowed: rows of HumanEval")
     found, preparing = [], []
@@ -127,8 +145,8 @@ def _statements_of_check(test: str, where: str) -> list[str]:
     return found
 
 
-def _without(prompt: str, name: str) -> str:
+def _without(prompt: str, name: str, where: str) -> str:
     """The code of a prompt without the function that is to be written."""
-    tree = ast.parse(prompt)
+    tree = _parsed(prompt, f"{where}: prompt")
     kept = [node for node in tree.body if not (isinstance(node, ast.FunctionDef) and node.name == name)]
     return ast.unparse(ast.Module(kept, []))

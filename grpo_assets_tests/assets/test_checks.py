@@ -1,7 +1,5 @@
 """Checks: the gate that blocks a suite, leaks, and the health of verdicts, each on the partition that it is about."""
 
-from collections.abc import Iterator
-
 import dagster as dg
 import pytest
 
@@ -23,11 +21,11 @@ def checks_of(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetCheckEvalu
 
 
 @pytest.fixture(scope="module")
-def pilot(instance: dg.DagsterInstance) -> Iterator[dg.ExecuteInProcessResult]:
+def pilot(instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
     """The pilot of the smoke experiment with what it is made from."""
     for asset, key in (("tasks", "python-basics"), ("train_tasks", "python-basics"), ("base_policy", "tabular")):
         assert made(asset, key, instance).success
-    yield made("pilot_rollouts", "tabular.python-basics.k8.r1", instance)
+    return made("pilot_rollouts", "tabular.python-basics.k8.r1", instance)
 
 
 def test_a_suite_that_can_be_trusted_passes_its_gate(instance: dg.DagsterInstance) -> None:

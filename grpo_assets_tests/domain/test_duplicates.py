@@ -211,10 +211,11 @@ def test_other_tests_are_not_the_same(tests: tuple[str, ...]) -> None:
     assert rules(one, Text("b", ("plus",), tests=tests)) == []
 
 
-def test_a_name_inside_another_name_is_no_name_of_a_function() -> None:
-    """Only whole names are replaced: `add` does not make `adder` and `plus` the same."""
-    one = Text("a", ("add",), tests=("assert adder(1) == add(2)",))
-    other = Text("b", ("plus",), tests=("assert pluser(1) == plus(2)",))
+@pytest.mark.parametrize("inside", ["{}er", "re{}", "re{}er", "{}_all", "_{}"])
+def test_a_name_inside_another_name_is_no_name_of_a_function(inside: str) -> None:
+    """Only whole names are replaced: with `add` and `plus`, `adder` and `pluser` do not become the same."""
+    one = Text("a", ("add",), tests=(f"assert {inside.format('add')}(1) == add(2)",))
+    other = Text("b", ("plus",), tests=(f"assert {inside.format('plus')}(1) == plus(2)",))
 
     assert rules(one, other) == []
 

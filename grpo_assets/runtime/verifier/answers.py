@@ -51,7 +51,7 @@ def _same_integer(said: str, job: dict[str, Any]) -> dict[str, Any]:
     number = whole_number(said)
     if number is None:
         return _observed(False, "no_whole_number")
-    return _observed(number == int(job["answer"]), "wrong_answer")
+    return _observed(number == whole_number(job["answer"]), "wrong_answer")
 
 
 def _same_mathematics(said: str, job: dict[str, Any]) -> dict[str, Any]:
