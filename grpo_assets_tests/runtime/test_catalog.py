@@ -36,7 +36,11 @@ def test_the_shipped_experiments_have_their_variants(data: Path) -> None:
         ("group_sizes: [4, 8]", "group_sizes: [4, 7]", ["matrix.group_sizes", "7", "64 rollouts a step", "2, 4, 8"]),
         ("group_sizes: [4, 8]", "group_sizes: [4, 4]", ["matrix.group_sizes", "4", "each value once"]),
         ("group_sizes: [4, 8]", "group_sizes: []", ["matrix.group_sizes", "[]", "at least 1 item"]),
-        ("suite: digits", "suite: digit", ["suite", "'digit'", "one of capitals, chain-sum, digits, few, humaneval, python-basics"]),
+        (
+            "suite: digits",
+            "suite: digit",
+            ["suite", "'digit'", "one of capitals, chain-sum, digits, few, humaneval, python-basics"],
+        ),
         ("policy: tiny-digits", "policy: tabular", ["trainer", "'trl'", "smoke, for a policy of kind tabular"]),
         ("steps: 40", "steps: -3", ["recipe.steps", "-3", "greater than or equal to 1"]),
         ("steps: 40", "steps: many", ["recipe.steps", "'many'", "a valid integer"]),
