@@ -16,6 +16,14 @@ UNFIT = {
     ),
     **dict.fromkeys(
         (
+            *("countdown", "intermediate_integration", "puzzle24", "simple_integration", "spiral_matrix"),
+            "string_insertion",
+        ),
+        "its scorer evaluates what a policy wrote",
+    ),
+    **dict.fromkeys(("coin_flip", "complex_arithmetic"), "its scorer accepts a constant answer"),
+    **dict.fromkeys(
+        (
             *("isomorphic_strings", "knight_swap", "list_functions", "polynomial_multiplication", "ransom_note"),
             "word_ladder",
         ),

@@ -1,6 +1,7 @@
 """The gate that tasks pass before a policy sees them: what is right must pass, what is empty or constant must not."""
 
 from collections.abc import Sequence
+from itertools import islice
 
 from grpo_assets.runtime.verifier.pool import Verifier
 from grpo_assets.runtime.verifier.programs import job_of, tests_of
@@ -11,8 +12,17 @@ LIMITS = (2.0, 8.0, 32.0)
 MARGIN = 4.0
 REJECTED_SHARE = 0.1
 """More rejected tasks than this share, and the suite itself is not to be trusted."""
-WRONG_ANSWERS = ("", "None", "0", "#### ", "#### None", "#### qwerty", "#### " + " ".join(map(str, range(101))))
-"""No answer, a constant one, garbage, and numbers in the hope that one is right."""
+WRONG_ANSWERS = (
+    "",
+    "#### None",
+    "#### 0",
+    "#### 1",
+    "#### nan",
+    "#### qwerty",
+    "#### " + " ".join(map(str, range(101))),
+)
+"""No answer, constant ones, garbage, and numbers in the hope that one is right."""
+SECONDS_FOR_CONSTANTS = 60.0
 
 
 def admit(rows: Sequence[dict]) -> tuple[list[dict], list[dict[str, str]]]:
@@ -45,7 +55,8 @@ def _gate(rows: Sequence[dict], verifier: Verifier) -> tuple[list[dict], list[di
     slow = [i for i, seen in enumerate(observations) if MARGIN * seen.get("wall_seconds", 0.0) > LIMITS[0]]
     for i in slow:  # a machine that paused is no slow task
         again = verifier.observe([references[i]])[0]
-        observations[i] = min(observations[i], again, key=lambda seen: seen.get("wall_seconds", 0.0))
+        if observations[i]["outcome"] == again["outcome"] == "pass":
+            observations[i] = min(observations[i], again, key=lambda seen: seen.get("wall_seconds", 0.0))
     constants = _constant_checks(rows, verifier)
     garbage = _garbage_that_passes(rows, verifier)
     admitted, rejected = [], []
@@ -62,17 +73,21 @@ def _right_answer(row: dict) -> str:
     return row["answer"] if row["tests"] else f"#### {row['answer']}"
 
 
-def _constant_checks(rows: Sequence[dict], verifier: Verifier) -> list[int]:
-    jobs = [{"kind": "constants", **tests_of({**row, "seconds": LIMITS[0]})} if row["tests"] else None for row in rows]
-    found = iter(verifier.observe([job for job in jobs if job and job["tests"]]))
-    return [next(found).get("constant_checks", 0) if job and job["tests"] else 0 for job in jobs]
+def _constant_checks(rows: Sequence[dict], verifier: Verifier) -> list[int | None]:
+    """How many tests the best constant answer passes, None where that could not be found out in time."""
+    numbers = [i for i, row in enumerate(rows) if row["tests"] and row["tests"]["tests"]]
+    jobs = [{"kind": "constants", **tests_of({**rows[i], "seconds": LIMITS[0]})} for i in numbers]
+    found: list[int | None] = [0] * len(rows)
+    for i, seen in zip(numbers, verifier.observe(jobs, patience=SECONDS_FOR_CONSTANTS), strict=True):
+        found[i] = seen.get("constant_checks")
+    return found
 
 
 def _garbage_that_passes(rows: Sequence[dict], verifier: Verifier) -> list[str | None]:
     """For each task a wrong answer that passes, None where there is none."""
     numbers, jobs = [], []
     for number, row in enumerate(rows):
-        for wrong in ["", *row["candidates"]] if row["tests"] else WRONG_ANSWERS:
+        for wrong in ["", *row["candidates"]] if row["tests"] else _wrong_answers(rows, row):
             numbers.append((number, wrong))
             jobs.append(job_of({**row, "seconds": LIMITS[0]}, wrong))
     found: list[str | None] = [None] * len(rows)
@@ -82,13 +97,22 @@ def _garbage_that_passes(rows: Sequence[dict], verifier: Verifier) -> list[str |
     return found
 
 
-def _rejected(row: dict, seen: dict, constant_checks: int, garbage: str | None) -> str | None:
+def _wrong_answers(rows: Sequence[dict], row: dict) -> list[str]:
+    """Answers that must fail, the right one of another task among them, where there is one that reads differently."""
+    others = (other["answer"] for other in rows if not other["tests"] and other["answer"] != row["answer"])
+    wrong = [*WRONG_ANSWERS, *(f"#### {answer}" for answer in islice(others, 1))]
+    return [answer for answer in wrong if answer != f"#### {row['answer']}"]
+
+
+def _rejected(row: dict, seen: dict, constant_checks: int | None, garbage: str | None) -> str | None:
     if row["tests"] and not row["tests"]["tests"]:
         return "it has no test"
     if seen["outcome"] != "pass":
         return f"its own answer does not pass: {seen['reason']}, {sum(seen['passed'])} of {len(seen['passed'])} checks"
     if garbage is not None:
         return f"the wrong answer {garbage[:60]!r} passes"
+    if constant_checks is None:
+        return "its tests take too long on constant answers"
     if row["tests"] and constant_checks == len(row["tests"]["tests"]):
         return "a constant answer passes all its tests"
     return None

@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 LONGEST_ANSWER = 1000
+NUMBER = re.compile(r"[-+]?\$?[\d,]*\.?\d+|[-+]?\d+/\d+|[-+]?\\[dt]?frac\{-?\d+\}\{\d+\}")
 WHOLE_NUMBER = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.0*)?")
 
 
@@ -21,6 +22,14 @@ def judge_answer(job: dict[str, Any]) -> dict[str, Any]:
         return _observed(False, "answer_too_long")
     judges = {"integer": _same_integer, "math": _same_mathematics, "scorer": _scored_full}
     return judges[job["verification"]](said, job)
+
+
+def load_for(verification: str) -> None:
+    """Import what a way of verifying needs, which takes seconds and is no fault of an answer."""
+    if verification == "math":
+        import math_verify  # noqa: F401
+    elif verification == "scorer":
+        import reasoning_gym  # noqa: F401
 
 
 def final_answer(completion: str) -> str | None:
@@ -55,9 +64,18 @@ def _same_integer(said: str, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _same_mathematics(said: str, job: dict[str, Any]) -> dict[str, Any]:
-    import math_verify  # its own timeouts are signals of the main thread; the judge's deadline stands around it
+    """By value; where the right answer is a number the said one must be written as one, or the question would do.
 
-    right, found = (math_verify.parse(f"${text}$", parsing_timeout=None) for text in (job["answer"], said.strip("$")))
+    Only LaTeX is read: the comparer's other reader evaluates its text as Python.
+    """
+    import math_verify
+
+    if NUMBER.fullmatch(job["answer"]) and not NUMBER.fullmatch(said.strip("$ ")):
+        return _observed(False, "no_number")
+    right, found = (
+        math_verify.parse(f"${text}$", [math_verify.LatexExtractionConfig()], parsing_timeout=None)
+        for text in (job["answer"], said.strip("$"))
+    )
     if not found:
         return _observed(False, "no_mathematics")
     return _observed(bool(math_verify.verify(right, found, timeout_seconds=None)), "wrong_answer")

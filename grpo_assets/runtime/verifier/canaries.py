@@ -3,7 +3,9 @@
 from typing import Any
 
 ESCAPE = '''
-import os, socket, threading
+import glob, os, socket, threading
+
+PACKAGES = glob.glob(os.path.dirname(os.__file__) + "/*-packages") + glob.glob("/usr/lib/python3*/*-packages")
 
 def escapes():
     """What a candidate must not be able to do and could."""
@@ -17,6 +19,7 @@ def escapes():
         "open a socket": socket.socket,
         "signal its parent": lambda: os.kill(os.getppid(), 0),
         "read files of the system": lambda: open("/etc/hostname").close(),
+        "read installed packages": lambda: [os.listdir(packages)[0] for packages in PACKAGES][0],
         "read the state of processes": lambda: open("/proc/self/status").close(),
         "write a file": lambda: open("/tmp/grpo_assets_canary", "x").close(),
         "change a file's mode": lambda: os.chmod("/usr", 0o755),

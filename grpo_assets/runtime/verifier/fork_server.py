@@ -49,10 +49,11 @@ def main() -> None:
         message, pipes, _, _ = socket.recv_fds(control, 65536, 2)
         if not message:
             break
-        limits = json.loads(message)
+        limits, server = json.loads(message), os.getpid()
         child = os.fork()
         if child == 0:
             control.close()
+            _end_with(server)
             _candidate(limits, program, *pipes)
         for pipe in pipes:
             os.close(pipe)
@@ -69,7 +70,8 @@ def _lock_in(setup: dict) -> None:
     _prctl(PR_SET_DUMPABLE, 0)
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     # no capability in any set; version 3 of the header, two words of each set
-    libc.capset(struct.pack("=Ii", 0x20080522, 0), bytes(24))
+    if libc.capset(struct.pack("=Ii", 0x20080522, 0), bytes(24)):
+        raise OSError(ctypes.get_errno(), "capset")
     if setup["landlock"]:
         _restrict_files(setup["landlock"], setup["readable"])
 
@@ -107,10 +109,16 @@ def _end(child: int, namespaces: bool) -> tuple[int, float]:
     return status, usage.ru_utime + usage.ru_stime
 
 
+def _end_with(server: int) -> None:
+    """Be killed when the server is, and end at once if it is gone already."""
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != server:
+        os._exit(1)
+
+
 def _candidate(limits: dict, program: tuple | None, inbox: int, outbox: int) -> None:
     """Be the candidate: put on the limits, then load the program and answer calls; does not return."""
     os.setsid()
-    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     for name, values in limits.items():
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), tuple(values))
     if program:
@@ -127,7 +135,7 @@ def _serve(inbox: int, outbox: int) -> None:
     try:
         exec(compile(_read(inbox), "<candidate>", "exec", dont_inherit=True), namespace)
     except BaseException as error:
-        _write(outbox, [0, "raised", type(error).__name__])
+        _write(outbox, [0, "raised", type(error).__name__[:100]])
         return
     _write(outbox, [0, "loaded"])
     while True:
@@ -135,14 +143,14 @@ def _serve(inbox: int, outbox: int) -> None:
         try:
             value = _function(namespace, name)(*arguments, **keywords)
         except BaseException as error:
-            _write(outbox, [number, "raised", type(error).__name__])
+            _write(outbox, [number, "raised", type(error).__name__[:100]])
             continue
         try:
             message = encode_result(value)
         except Unsupported:
             _write(outbox, [number, "unsupported"])
         except BaseException as error:
-            _write(outbox, [number, "raised", type(error).__name__])
+            _write(outbox, [number, "raised", type(error).__name__[:100]])
         else:
             _write(outbox, [number, "value"], message)
 

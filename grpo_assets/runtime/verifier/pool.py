@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,8 +22,8 @@ from grpo_assets.runtime.verifier.sandbox import Tier
 JOBS_BETWEEN_CANARIES = 1000
 SECONDS_OF_GRACE = 5.0
 """What a judge may take beyond the time of a job before it is replaced."""
-RESTARTS = 20
-"""So many judges in a row are replaced before the verifier gives up."""
+SECONDS_TO_LOAD = 30.0
+"""What a judge may take for the libraries of an answer."""
 
 
 @dataclass
@@ -32,12 +33,12 @@ class _Judge:
     process: subprocess.Popen
     connection: Connection
     since_canaries: int = 0
-    job: tuple[int, int] | None = None
+    job: int | None = None
     deadline: float = field(default=0.0)
 
 
 class Verifier:
-    """Judges that observe jobs, see `judging.Judge.answer`; a context manager, to be used by one thread at a time."""
+    """Judges that observe jobs, see `judging.Judge.answer`; a context manager."""
 
     def __init__(self, tier: Tier, judges: int) -> None:
         """Start the judges and try the canaries on each.
@@ -45,59 +46,72 @@ class Verifier:
         Raises:
             FailedWork: when a judge does not start, or misjudges a canary.
         """
-        self.tier, self._restarts = tier, 0
+        self.tier, self._size, self._lock = tier, max(1, judges), threading.Lock()
         self._judges: list[_Judge] = []
         try:
-            for _ in range(judges):
-                self._judges.append(self._start())
+            self._fill()
         except BaseException:
             self.close()
             raise
 
-    def observe(self, jobs: Sequence[dict]) -> list[dict]:
-        """The observation on each job, in their order.
+    def observe(self, jobs: Sequence[dict], patience: float = SECONDS_OF_GRACE) -> list[dict]:
+        """The observation on each job, in their order; other threads wait meanwhile.
 
-        A job on which a judge hangs or dies gets a second judge; if that one, which has just judged its canaries
-        well, fails on it too, then it is the program's doing and the program fails.
+        A job on which a judge hangs or dies, or whose sandbox fails, gets a fresh judge, which has just judged its
+        canaries well; if that one fails on it too, then it is the program's doing and the program fails.
+
+        Args:
+            patience: what a judge may take beyond the time of a job before it is replaced, in seconds.
 
         Raises:
-            FailedWork: when a canary is misjudged, or too many judges had to be replaced.
+            FailedWork: when a canary is misjudged, so that no verdict can be trusted.
         """
-        observed: list[dict | None] = [None] * len(jobs)
-        pending = deque((number, 1) for number in range(len(jobs)))
-        while pending or any(judge.job for judge in self._judges):
-            for judge in self._judges:
-                if judge.job is None and pending:
-                    self._hand(judge, pending.popleft(), jobs)
-            for judge, observation in self._heard():
-                assert judge.job is not None
-                number, attempt = judge.job
-                judge.job = None
-                if observation is None:
-                    self._replace(judge)
-                else:
-                    self._restarts = 0
-                failed = observation is None or observation.get("reason") == "sandbox_failed"
-                if failed and attempt == 1:
-                    pending.appendleft((number, 2))
-                else:
-                    observed[number] = observation or _overrun(jobs[number])
-        return [observation for observation in observed if observation is not None]
+        with self._lock:
+            try:
+                return self._observe(jobs, patience)
+            except BaseException:  # an answer that is still to come must not be taken for that to another job
+                for judge in [judge for judge in self._judges if judge.job is not None]:
+                    self._drop(judge)
+                raise
 
-    def _hand(self, judge: _Judge, job: tuple[int, int], jobs: Sequence[dict]) -> None:
+    def _observe(self, jobs: Sequence[dict], patience: float) -> list[dict]:
+        observed: dict[int, dict] = {}
+        pending, second = deque(range(len(jobs))), set[int]()
+        while len(observed) < len(jobs):
+            self._fill()
+            for judge in [judge for judge in self._judges if judge.job is None]:
+                if pending:
+                    self._hand(judge, pending.popleft(), jobs, patience)
+            for judge, observation in self._heard():
+                number, judge.job = judge.job, None
+                assert number is not None
+                if observation is None or observation.get("reason") == "sandbox_failed":
+                    self._drop(judge)
+                    if number not in second:
+                        second.add(number)
+                        fresh = self._start()
+                        self._judges.append(fresh)
+                        self._hand(fresh, number, jobs, patience)
+                        continue
+                observed[number] = observation or _overrun(jobs[number])
+        return [observed[number] for number in range(len(jobs))]
+
+    def _hand(self, judge: _Judge, number: int, jobs: Sequence[dict], patience: float) -> None:
+        spec = jobs[number]
+        message = json.dumps(spec).encode()
         if judge.since_canaries >= JOBS_BETWEEN_CANARIES:
             self._try_canaries(judge)
-        judge.job, judge.since_canaries = job, judge.since_canaries + 1
-        spec = jobs[job[0]]
-        judge.deadline = monotonic() + spec.get("seconds", 0.0) + SECONDS_OF_GRACE
+        judge.job, judge.since_canaries = number, judge.since_canaries + 1
+        loading = SECONDS_TO_LOAD if spec["kind"] == "answer" else 0.0
+        judge.deadline = monotonic() + spec["seconds"] + patience + loading
         try:
-            judge.connection.send_bytes(json.dumps(spec).encode())
+            judge.connection.send_bytes(message)
         except OSError:
             judge.deadline = 0.0  # it has died; it is heard as late
 
     def _heard(self) -> list[tuple[_Judge, dict | None]]:
         """The judges that have answered, died or run out of time, with their observations."""
-        busy = {judge.connection: judge for judge in self._judges if judge.job}
+        busy = {judge.connection: judge for judge in self._judges if judge.job is not None}
         patience = min(judge.deadline for judge in busy.values()) - monotonic()
         heard: list[tuple[_Judge, dict | None]] = []
         for connection in wait(list(busy), max(0.0, patience)):
@@ -110,18 +124,23 @@ class Verifier:
         late = [judge for judge in busy.values() if judge not in known and judge.deadline <= monotonic()]
         return heard + [(judge, None) for judge in late]
 
-    def _replace(self, judge: _Judge) -> None:
+    def _fill(self) -> None:
+        while len(self._judges) < self._size:
+            self._judges.append(self._start())
+
+    def _drop(self, judge: _Judge) -> None:
+        self._judges.remove(judge)
         _end(judge)
-        self._restarts += 1
-        if self._restarts > RESTARTS:
-            raise FailedWork(f"the verifier gives up: {self._restarts} of its judges in a row hung or died")
-        fresh = self._start()
-        judge.process, judge.connection, judge.since_canaries = fresh.process, fresh.connection, 0
 
     def _start(self) -> _Judge:
         ours, theirs = Pipe()
         package_root = str(Path(__file__).parents[3])
-        environment = {"PYTHONPATH": package_root, "PYTHONHASHSEED": "0", "PATH": os.environ.get("PATH", os.defpath)}
+        environment = {
+            "PYTHONPATH": package_root,
+            "PYTHONHASHSEED": "0",
+            "PATH": os.environ.get("PATH", os.defpath),
+            "OPENBLAS_NUM_THREADS": "1",  # each thread of it would take its share of a judge's memory limit
+        }
         arguments = ["-s", "-P", "-m", f"{__package__}.judging", str(theirs.fileno()), self.tier]
         with theirs:
             process = subprocess.Popen(

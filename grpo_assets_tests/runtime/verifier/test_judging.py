@@ -6,20 +6,17 @@ from typing import Any
 
 import pytest
 
-from grpo_assets.runtime.verifier.judging import Judge, Overrun, best_constant, run_tests
+from grpo_assets.runtime.verifier.grading import best_constant, overrun, run_tests
+from grpo_assets.runtime.verifier.judging import Judge
 from grpo_assets_tests.runtime.verifier.jobs import ADDITION, HIDDEN, SHOWN, code_job
 
 RAISES = "try:\n    f({})\nexcept NameError:\n    pass\nelse:\n    raise AssertionError"
 
 
-def _overrun(*_: object) -> None:
-    raise Overrun
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _alarm() -> Iterator[None]:
     """A judge's process stops its own work by this signal."""
-    before = signal.signal(signal.SIGALRM, _overrun)
+    before = signal.signal(signal.SIGALRM, overrun)
     yield
     signal.signal(signal.SIGALRM, before)
 
@@ -161,6 +158,60 @@ def test_a_setup_that_raises_fails_all_tests() -> None:
 
 
 @pytest.mark.parametrize(
+    "test",
+    [
+        "assert all(map(add, [1, 2], [3, 4]))",
+        "for got, want in zip(map(add, [1, 2], [3, 4]), [4, 6]): assert got == want",
+        "assert sum(abs(a - b) for a, b in zip(map(add, [1, 2], [3, 4]), [4, 6])) < 1e-6",
+    ],
+)
+@pytest.mark.parametrize("name", ["StopIteration", "StopAsyncIteration", "AssertionError", "GeneratorExit"])
+def test_no_exception_of_a_program_ends_a_test_in_its_favour(judge: Judge, test: str, name: str) -> None:
+    """StopIteration would end the loop of a test quietly, before anything was compared."""
+    seen = judge.answer(code_job(f"def add(a, b):\n    raise {name}\n", [test]))
+
+    assert seen["outcome"] == "fail"
+
+
+HOSTILE_HEAD = """
+import os
+for descriptor in range(3, 32):
+    head = b'["set",' + b",".join(b'["int","%x"]' % (k * (2**61 - 1)) for k in range(2, 100000)) + b"]"
+    try:
+        os.write(descriptor, len(head).to_bytes(4, "big") + head)
+    except OSError:
+        pass
+"""
+
+
+def test_the_head_of_a_reply_is_short(judge: Judge) -> None:
+    """What a program writes in place of a head is not read any further."""
+    seen = judge.answer(code_job(HOSTILE_HEAD))
+
+    assert (seen["outcome"], seen["reason"]) == ("fail", "output_limit")
+    assert seen["wall_seconds"] < 2.0
+
+
+@pytest.mark.parametrize("returned", ["range(10**15)", "__import__('decimal').Decimal('1E+999999999')"])
+@pytest.mark.parametrize("test", ["sum(add(1, 2))", "set(add(1, 2))", "round(add(1, 2))"])
+def test_values_that_are_cheap_to_say_are_cheap_to_handle(judge: Judge, returned: str, test: str) -> None:
+    """A test cannot be made to run for ever, or out of memory, by a short value."""
+    seen = judge.answer(code_job(f"def add(a, b):\n    return {returned}\n", [test], seconds=1.0))
+
+    assert seen["outcome"] == "fail"
+    assert judge.answer(code_job())["outcome"] == "pass"
+
+
+def test_a_program_that_ends_in_the_setup_fails(judge: Judge) -> None:
+    """The end of a candidate is told in the setup as in the tests."""
+    program = "import os\ndef add(a, b):\n    os._exit(0)\n"
+
+    seen = judge.answer(code_job(program, setup="first = add(1, 2)\n"))
+
+    assert (seen["outcome"], seen["reason"]) == ("fail", "died")
+
+
+@pytest.mark.parametrize(
     ("tests", "best"),
     [
         (SHOWN + HIDDEN, 2),  # 3 and 3.0
@@ -170,6 +221,10 @@ def test_a_setup_that_raises_fails_all_tests() -> None:
         (["assert f([]) == []", "assert f([1]) == [1]", "assert f([2]) == []"], 2),
         ([RAISES.format(1), RAISES.format(2), "assert f(1) == 7"], 2),
         (["assert f(1) == 'x' * 3"], 0),  # an expression is no literal
+        (["assert math.isclose(f(1), 3.14)", "assert f(2) == 7"], 1),
+        (["assert sorted(f(1)) == sorted([3, 1])"], 1),
+        (["assert f(1) != f(2)"], 1),  # not a number
+        (["try:\n    f(1)\nexcept ValueError:\n    pass\nelse:\n    raise AssertionError"], 1),
         (["x = f(1)\nx.append(2)\nassert x == [2]", "assert f(3) == []"], 2),  # each call gives a new list
     ],
 )

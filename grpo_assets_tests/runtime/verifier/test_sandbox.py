@@ -12,6 +12,7 @@ from grpo_assets.domain.mistakes import FailedWork, UserMistake
 from grpo_assets.runtime.verifier import sandbox, verifying
 from grpo_assets.runtime.verifier.pool import Verifier
 from grpo_assets.runtime.verifier.verifying import open_verifier
+from grpo_assets.runtime.verifier.worker import Worker
 from grpo_assets_tests.runtime.verifier.jobs import code_job
 
 
@@ -22,6 +23,23 @@ def test_no_installed_package_can_be_read() -> None:
     assert paths
     assert all("site-packages" not in path.parts and "dist-packages" not in path.parts for path in paths)
     assert not any(Path(__file__).is_relative_to(path) for path in paths)
+
+
+def test_no_file_can_be_emptied_where_landlock_does_not_know_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before its third version Landlock lets a readable file be truncated; the filter of system calls does not."""
+    setup = sandbox.setup("landlock")
+    victim = next(path for path in setup["readable"] if path.endswith("antigravity.py"))
+    size = Path(victim).stat().st_size
+    program = f"import os\ndef add(a, b):\n    return os.open({victim!r}, os.O_RDONLY | os.O_TRUNC)\n"
+    monkeypatch.setattr(sandbox, "setup", lambda tier: {**setup, "landlock": 1})
+    worker = Worker("landlock")
+    try:
+        with worker.candidate(program.encode(), 5.0) as candidate, pytest.raises(PermissionError):
+            candidate.call("add", (1, 2), {})
+    finally:
+        worker.close()
+
+    assert Path(victim).stat().st_size == size
 
 
 def test_the_environment_of_the_harness_stays_outside() -> None:
@@ -61,6 +79,7 @@ for flag in (0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000
 rules.add_rule(pyseccomp.ERRNO(38), "clone3")
 rules.load()
 from grpo_assets.runtime.verifier.verifying import open_verifier
+from grpo_assets.runtime.verifier.worker import Worker
 from grpo_assets_tests.runtime.verifier.jobs import code_job
 with open_verifier(1, accept_unsafe=False) as verifier:
     print(verifier.tier, verifier.observe([code_job()])[0]["outcome"])

@@ -181,8 +181,23 @@ def nested(depth: int) -> list:
         [0] * (ITEMS + 1),
         "a" * (4 * 1024 * 1024 + 1),
         iter(range(ITERATED + 1)),
+        range(ITEMS + 1),
+        [k * (2**61 - 1) for k in range(2, 2100)],
+        [Decimal(k) for k in range(2001)],
     ],
-    ids=["object", "object inside", "function inside", "type", "too deep", "too many", "too long", "endless"],
+    ids=[
+        "object",
+        "object inside",
+        "function inside",
+        "type",
+        "too deep",
+        "too many",
+        "too long",
+        "endless",
+        "long range",
+        "ints of one hash",
+        "decimals",
+    ],
 )
 def test_what_does_not_cross_is_named(value: object) -> None:
     """Objects inside containers, and values beyond the caps, are refused before they are sent."""
@@ -218,6 +233,9 @@ def test_what_does_not_cross_is_named(value: object) -> None:
         b"[" * 100_000,
         b'["list",' * 70 + b"1" + b"]" * 70,
         f'["Fraction", ["int", "{"f" * 4000}"], 1]'.encode(),
+        b'["range", 0, 1000000, 1]',
+        b'["Decimal", "1E+999999"]',
+        json.dumps(["set", *(["int", f"{k * (2**61 - 1):x}"] for k in range(2, 2100))]).encode(),
     ],
 )
 def test_bad_messages_are_bad_messages(message: bytes) -> None:

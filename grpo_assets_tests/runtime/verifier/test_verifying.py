@@ -63,6 +63,8 @@ def test_programs_carry_their_times() -> None:
         ("```python\nnever closed", "```python\nnever closed"),
         ("```python\n    return 1\n```", "    return 1\n"),
         ("", ""),
+        ("use ```x``` here\n```python\ny = 1\n```", "y = 1\n"),
+        ("  ```python\n  z = 1\n  ```", "  z = 1\n"),
     ],
 )
 def test_the_program_is_the_last_block_in_fences(completion: str, program: str) -> None:
@@ -76,6 +78,12 @@ def test_a_body_goes_on_from_the_head_that_the_task_gives() -> None:
 
     for completion in ("    return a + b\n", ADDITION):
         assert verdict(program_task(preamble=head), completion).outcome == "pass"
+
+
+def test_fences_without_end_are_read_in_time() -> None:
+    """A completion of nothing but fences is no reason to wait."""
+    for hostile in ("`" * 2**19, "```\n" * 2**17, "```x\n" * 2**17):
+        assert isinstance(program_of(program_task(), hostile), str)
 
 
 @pytest.mark.parametrize("completion", ["x" * (2**20 + 1), "```python\n" + "x" * 2**20 + "\n```"])
