@@ -17,9 +17,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.mistakes import FailedWork, UserMistake, listed, refuse
+from grpo_assets.runtime.plan_page import budget_lines, plan_markdown
+from grpo_assets.runtime.plans import plan_now
 from grpo_assets.runtime.policies import check_sources
 from grpo_assets.runtime.project import Project, open_project, require_writable
-from grpo_assets.runtime.reports import gain_lines, with_interval
+from grpo_assets.runtime.reports import arm_lines, gain_lines, with_interval
 from grpo_assets.runtime.survey import State, survey
 from grpo_assets.runtime.verifier.verifying import ACCEPT_UNSAFE
 
@@ -68,9 +70,10 @@ def main() -> None:
 @main.command()
 @click.argument("experiment")
 @click.option("--dry-run", is_flag=True, help="List what would be made, and why; make nothing.")
+@click.option("--over-budget", is_flag=True, help="Run also where the plan is over the experiment's budget.")
 @click.option("--i-accept-unsafe", is_flag=True, help="Run a model's programs even where no sandbox can be had.")
 @_plain_errors
-def run(experiment: str, dry_run: bool, i_accept_unsafe: bool) -> None:
+def run(experiment: str, dry_run: bool, over_budget: bool, i_accept_unsafe: bool) -> None:
     """Make what is missing or stale of EXPERIMENT, up to the selected checkpoint."""
     if i_accept_unsafe:
         os.environ[ACCEPT_UNSAFE] = "1"  # for the training process too
@@ -80,11 +83,32 @@ def run(experiment: str, dry_run: bool, i_accept_unsafe: bool) -> None:
         return
     require_writable(project)
     check_sources(project, experiment)
+    if project.catalog.experiments[experiment].budget and not over_budget:
+        if failures := _run(project, experiment, plan_only=True):
+            raise FailedWork("\n  ".join(["the plan could not be made:", *failures]))
+        _refuse_over_budget(project, experiment)
     failures = _run(project, experiment)
     folder = project.folder / "store" / "experiments" / experiment
     _print_outcome(folder)
     if failures:
         raise FailedWork("\n  ".join(["what could not be made:", *failures]))
+
+
+@main.command()
+@click.argument("experiment")
+@click.option("--i-accept-unsafe", is_flag=True, help="Run a model's programs even where no sandbox can be had.")
+@_plain_errors
+def plan(experiment: str, i_accept_unsafe: bool) -> None:
+    """Pilot EXPERIMENT and print its plan: what each variant can learn and costs, and what the matrix can see."""
+    if i_accept_unsafe:
+        os.environ[ACCEPT_UNSAFE] = "1"
+    project = _project(experiment)
+    require_writable(project)
+    check_sources(project, experiment)
+    if failures := _run(project, experiment, plan_only=True):
+        raise FailedWork("\n  ".join(["the plan could not be made:", *failures]))
+    console.print()
+    console.print(plan_markdown(plan_now(project, experiment)), soft_wrap=True)
 
 
 @main.command()
@@ -144,7 +168,18 @@ def _print_pending(project: Project, experiment: str, heading: str) -> None:
         console.print(f"  {state.condition:<8} {ref}: {state.reason}", soft_wrap=True)
 
 
-def _run(project: Project, experiment: str) -> list[str]:
+def _refuse_over_budget(project: Project, experiment: str) -> None:
+    """Stop before anything is trained where the plan spends more than the experiment allows."""
+    budget = plan_now(project, experiment)["budget"]
+    if budget["over"]:
+        lines = "\n".join(f"  {line}" for line in budget_lines(budget) if line)
+        raise UserMistake(
+            f"experiments/{experiment}.yaml: budget: nothing was trained\n{lines}\n"
+            "  allowed: a smaller matrix, a larger budget, or --over-budget"
+        )
+
+
+def _run(project: Project, experiment: str, plan_only: bool = False) -> list[str]:
     """Run with a progress bar and a line a batch; returns a line for each artifact that could not be made."""
     from grpo_assets.instance import free_slots_of_killed_runs, open_instance
     from grpo_assets.runs import batches, needed, run
@@ -155,8 +190,8 @@ def _run(project: Project, experiment: str) -> list[str]:
     with open_instance(project.folder) as instance, Progress(*columns, console=console) as progress:
         for run_id in free_slots_of_killed_runs(instance):
             progress.print(f"freed the pool slot of run {run_id}, whose process is gone")
-        bar = progress.add_task(experiment, total=len(batches(needed(project, experiment))))
-        for ran in run(project, experiment, instance):
+        bar = progress.add_task(experiment, total=len(batches(needed(project, experiment, plan_only))))
+        for ran in run(project, experiment, instance, plan_only):
             progress.advance(bar)
             lacking |= ran.failures
             if ran.seconds:
@@ -196,7 +231,7 @@ def _print_outcome(folder: Path) -> None:
     decision = json.loads(decided.read_text(encoding="utf-8"))
     console.print()
     console.print(_rich_table(table, decision["selected"]))
-    for line in gain_lines(table):
+    for line in [*gain_lines(table), *arm_lines(table)]:
         console.print(line, soft_wrap=True)
     console.print()
     chosen = decision["selected"] or "nothing"

@@ -45,14 +45,15 @@ class Ran:
         return {ref: state for ref, state in self.states.items() if state.condition != "fresh"}
 
 
-def targets(experiment: str) -> list[Ref]:
+def targets(experiment: str, plan_only: bool = False) -> list[Ref]:
     """What a run of an experiment is for: its plan and its decision."""
-    return [Ref("experiment_plan", experiment), Ref("selected_checkpoint", experiment)]
+    plan = Ref("experiment_plan", experiment)
+    return [plan] if plan_only else [plan, Ref("selected_checkpoint", experiment)]
 
 
-def needed(project: Project, experiment: str) -> list[Node]:
+def needed(project: Project, experiment: str, plan_only: bool = False) -> list[Node]:
     """All artifacts that a run of an experiment needs, each after its inputs."""
-    return ancestors(project.graph, targets(experiment))
+    return ancestors(project.graph, targets(experiment, plan_only))
 
 
 def batches(nodes: Iterable[Node]) -> list[Batch]:
@@ -71,8 +72,8 @@ def batches(nodes: Iterable[Node]) -> list[Batch]:
     return [tuple(batch) for batch in found]
 
 
-def run(project: Project, experiment: str, instance: dg.DagsterInstance) -> Iterator[Ran]:
-    """Make what is missing or no longer current, up to the decision; yields each batch when it is done.
+def run(project: Project, experiment: str, instance: dg.DagsterInstance, plan_only: bool = False) -> Iterator[Ran]:
+    """Make what is missing or no longer current, up to the decision or the plan; yields each batch when it is done.
 
     A batch that fails does not stop the others; those that cannot do without it are yielded as they stand.
 
@@ -80,11 +81,10 @@ def run(project: Project, experiment: str, instance: dg.DagsterInstance) -> Iter
         KeyboardInterrupt: when it was told to stop, which Dagster counts as a failure of the run.
         FailedWork: when a run failed for a reason that lies in no artifact, such as a full disk.
     """
-    damaged = {
-        ref for ref, state in survey(project, targets(experiment), hashes=True).items() if state.condition == "damaged"
-    }
+    states = survey(project, targets(experiment, plan_only), hashes=True)
+    damaged = {ref for ref, state in states.items() if state.condition == "damaged"}
     with _told_to_stop() as told:
-        for batch in batches(needed(project, experiment)):
+        for batch in batches(needed(project, experiment, plan_only)):
             ran = _run_batch(project, experiment, batch, damaged, instance)
             if told():
                 raise KeyboardInterrupt

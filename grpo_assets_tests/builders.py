@@ -48,6 +48,7 @@ def rollout_row(task: str = "rev-012", index: int = 0, **parts: Any) -> dict[str
         "messages": None,
         "answer": "210",
         "completion": "210",
+        "prompt_tokens": 8,
         "token_count": 4,
         "truncated": False,
         "finish_reason": "end_token",
@@ -95,6 +96,9 @@ def statistics_row(name: str = "rev-012", fails: int = 4, passes: int = 4, **par
         "informative": len(counts) == 2,
         "reward_values": list(counts),
         "reward_counts": list(counts.values()),
+        "prompt_tokens": 8,
+        "completion_tokens": 4.0,
+        "longest_completion": 6,
     }
     return {**row, **parts}
 
@@ -136,6 +140,7 @@ def experiment_dict(**parts: Any) -> dict[str, Any]:
         },
         "evaluation": {"samples_per_task": 2},
         "selection": {"metric": "dev_pass_rate", "min_informative_prompts": 1},
+        "controls": "none",
     }
     for name, part in parts.items():
         merges = isinstance(part, Mapping) and name in content
@@ -207,6 +212,7 @@ def table_row(name: str = "a", **parts: Any) -> dict[str, Any]:
     row = {
         "variant": name,
         **AXES,
+        "control": False,
         "status": "complete",
         "reason": None,
         "checkpoint": fingerprint(name),
@@ -218,6 +224,8 @@ def table_row(name: str = "a", **parts: Any) -> dict[str, Any]:
         "last_reward_mean": 0.5,
         "groups": 40,
         "informative_groups": 30,
+        "predicted_informative_groups": 28.0,
+        "pilot_aged": False,
         "informative_prompts_training": 20,
         "informative_prompts_final_step": 10,
         "warnings": [],
@@ -229,4 +237,5 @@ def training(tasks: Sequence[dict], recipe: Recipe, **axes: Any) -> Training:
     """A variant to train on these tasks, as often round as its visits ask for."""
     cell = variant(recipe=recipe, **axes)
     prompts = [tasks[visit % len(tasks)] for visit in range(cell.visits)]
-    return Training(cell, Sampling(temperature=1.0, max_completion_tokens=6), prompts, "base")
+    sampling = Sampling(temperature=1.0, max_completion_tokens=6)
+    return Training(cell, sampling, prompts, "base", [0.5] * len(prompts))

@@ -79,6 +79,49 @@ def test_two_runs_from_scratch_give_the_same_table(data: Path, tmp_path: Path) -
     assert "0 distinct informative prompts (scope final_step)" in decision["passed_over"][highest["variant"]]
 
 
+def test_plan_pilots_and_says_what_each_variant_can_learn(data: Path) -> None:
+    """The page has verdicts, arms, controls and power; nothing is trained, and a run shows planned against actual."""
+    edit(data / "experiments" / "mini.yaml", "- reward_v1_shaped", "- reward_random")
+
+    planned = grpo_assets("plan", "mini", data=data)
+
+    assert planned.returncode == 0, planned.stderr
+    assert "8 variants, 6 of them controls" in planned.stdout
+    assert "What it can see" in planned.stdout
+    assert "Planned against actual" not in planned.stdout
+    assert not (data / "store/experiments/mini/variants").exists()
+
+    assert grpo_assets("run", "mini", data=data).returncode == 0
+    again = grpo_assets("plan", "mini", data=data)
+    assert "Planned against actual" in again.stdout
+    assert "(measured)" in again.stdout
+
+
+def test_a_run_over_its_budget_is_refused_before_it_trains(data: Path) -> None:
+    """The message has the order in which to cut; the pilot is kept, and --over-budget runs all the same."""
+    with (data / "experiments" / "mini.yaml").open("a") as file:
+        file.write("budget: {rollouts: 300}\n")
+
+    refused = grpo_assets("run", "mini", data=data)
+
+    assert refused.returncode == 2
+    assert "budget: nothing was trained" in refused.stderr
+    assert "rollouts: 380 are planned, 300 are allowed" in refused.stderr
+    assert "1. drop 4 from group_sizes: 4 variants" in refused.stderr
+    assert not (data / "store/experiments/mini/variants").exists()
+    assert grpo_assets("run", "mini", "--over-budget", data=data).returncode == 0
+
+
+def test_doctor_says_what_holds_programs_here(data: Path) -> None:
+    """The kernel's features, each tier tried for real, and the speed of the best one."""
+    said = grpo_assets("doctor", data=data)
+
+    assert said.returncode == 0, said.stderr
+    for what in ("kernel", "bubblewrap", "Landlock", "seccomp filter", "tier bwrap", "tier landlock", "active tier"):
+        assert what in said.stdout
+    assert "programs a second with" in said.stdout
+
+
 def test_dry_run_says_what_and_why_and_makes_nothing(data: Path) -> None:
     """Each partition that would be made stands there with its reason."""
     done = grpo_assets("run", "mini", "--dry-run", data=data)
@@ -140,7 +183,12 @@ def split_of_prompt(prompt: str) -> str:
     ("file", "old", "new", "words"),
     [
         ("experiments/mini.yaml", "trainer: smoke", "trainer: [smoke", ["experiments/mini.yaml: line"]),
-        ("experiments/mini.yaml", "trainer: smoke", "trainr: smoke", ["trainr", "the keys evaluation"]),
+        (
+            "experiments/mini.yaml",
+            "trainer: smoke",
+            "trainr: smoke",
+            ["trainr", "the keys budget, controls, evaluation"],
+        ),
         ("experiments/mini.yaml", "  - 2\n", "  - 1\n", ["matrix.group_sizes.0: 1", "greater than or equal to 2"]),
         ("experiments/mini.yaml", "  - 2\n", "  - 4\n", ["matrix.group_sizes: 4", "each value once"]),
         ("experiments/mini.yaml", "  - 2\n", "  - 3\n", ["matrix.group_sizes: 3", "one of 2, 4, 8"]),

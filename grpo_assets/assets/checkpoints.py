@@ -24,11 +24,13 @@ def checkpoint(context: dg.AssetExecutionContext, project: Project, inputs: Inpu
     settings = project.graph[Ref("checkpoint", context.partition_key)].settings
     variant = Variant(**settings["variant"], recipe=Recipe(**settings["recipe"]))
     tasks = {task["task_key"]: task for task in inputs.rows("train_tasks")}
-    prompts = [tasks[row["task_key"]] for row in visiting_order(inputs.rows("curriculum"), variant.visits)]
+    visits = visiting_order(inputs.rows("curriculum"), variant.visits)
     sampling = project.catalog.policies[inputs.key("base_policy")].sampling
-    training = Training(variant, sampling, prompts, inputs.fingerprint("base_policy"))
+    prompts, predicted = [tasks[row["task_key"]] for row in visits], [row["p_informative"] for row in visits]
+    training = Training(variant, sampling, prompts, inputs.fingerprint("base_policy"), predicted)
     base = inputs.folder("base_policy")
     if settings["trainer"] == "smoke":  # too short to be worth a process of its own
         draft.facts = train("smoke", training, base, draft.folder, draft.state, lambda line: None)
     else:
         draft.facts = train_apart(context, settings["trainer"], training, base, draft.folder, draft.state)
+    draft.facts["training_prompts"] = len(tasks)

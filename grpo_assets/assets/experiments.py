@@ -1,13 +1,18 @@
 """The experiment table: what came out of each variant."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import dagster as dg
 
 from grpo_assets.assets.resources import artifact
-from grpo_assets.domain.experiments import variants
-from grpo_assets.domain.tables import comparison, table_row
+from grpo_assets.domain.experiments import is_control, variants
+from grpo_assets.domain.specs import Experiment
+from grpo_assets.domain.tables import comparison, informative_over_random, table_row
 from grpo_assets.runtime.artifacts import Draft, Inputs
 from grpo_assets.runtime.project import Project
 from grpo_assets.runtime.reports import table_markdown, write_json
+from grpo_assets.runtime.survey import State
 
 
 @artifact(
@@ -23,7 +28,8 @@ def experiment_table(context: dg.AssetExecutionContext, project: Project, inputs
     experiment = project.catalog.experiments[name]
     for slug, variant in variants(experiment).items():
         key = f"{name}/{slug}"
-        rows.append(table_row(slug, variant.axes(experiment), trained[key].summary, evaluated[key].summary))
+        axes = {**variant.axes(experiment), "control": is_control(variant.curriculum, variant.reward, experiment)}
+        rows.append(table_row(slug, axes, trained[key].summary, evaluated[key].summary))
         if rows[-1]["status"] == "complete":
             rollouts.append(inputs.rows("dev_evaluation", key))
     baseline = inputs.manifest("baseline_evaluation")["facts"]
@@ -31,6 +37,7 @@ def experiment_table(context: dg.AssetExecutionContext, project: Project, inputs
         "experiment": name,
         "baseline": {k: v for k, v in baseline.items() if k not in ("isolation", "rows")},
         "isolation": baseline["isolation"],
+        "informative_over_random": _arms(rows, experiment, trained),
         "comparison": comparison(inputs.rows("baseline_evaluation"), rollouts),
         "variants": rows,
     }
@@ -39,3 +46,14 @@ def experiment_table(context: dg.AssetExecutionContext, project: Project, inputs
     statuses = [row["status"] for row in rows]
     draft.facts = {"rows": len(rows), **{s: statuses.count(s) for s in ("complete", "failed", "missing")}}
     draft.pages = {"table": "experiment_table.md"}
+
+
+def _arms(rows: list[dict], experiment: Experiment, trained: Mapping[str, State]) -> dict[str, Any] | None:
+    """What the informative order realised over its control; the pilot has a rollout of every training prompt."""
+    prompts = max(
+        (state.manifest["facts"]["training_prompts"] for state in trained.values() if state.manifest), default=0
+    )
+    recipe = experiment.recipe
+    pilot = experiment.pilot.samples_per_prompt * prompts
+    axes = list(next(iter(variants(experiment).values())).axes(experiment))
+    return informative_over_random(rows, axes, pilot, recipe.steps * recipe.rollouts_per_step)

@@ -4,12 +4,14 @@ import dagster as dg
 
 from grpo_assets.assets.resources import HEALTH_CHECK, artifact
 from grpo_assets.domain.health import verifier_health
+from grpo_assets.domain.informativeness import fit_prior, value_counts
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.rewards import REWARDS, score
 from grpo_assets.domain.rollouts import prompt_statistics as statistics_of
 from grpo_assets.domain.rollouts import rollout_of
 from grpo_assets.domain.schemas import ROLLOUTS, STATISTICS
 from grpo_assets.runtime.artifacts import Check, Draft, Inputs
+from grpo_assets.runtime.pictures import statistics_pictures
 from grpo_assets.runtime.policies import load_policy
 from grpo_assets.runtime.project import Project
 from grpo_assets.runtime.rollouts import roll_out, verified_again
@@ -47,10 +49,13 @@ def prompt_statistics(context: dg.AssetExecutionContext, project: Project, input
     rollouts = inputs.rows("pilot_rollouts")
     rows = statistics_of(rollouts, [score(reward, rollout_of(row)) for row in rollouts])
     write_table(draft.folder / "prompt_statistics.parquet", rows, STATISTICS)
+    (draft.folder / "pictures.md").write_text(statistics_pictures(rows), encoding="utf-8")
+    draft.pages = {"pictures": "pictures.md"}
     scored = sum(row["scored"] for row in rows)
     draft.facts = {
         "rows": len(rows),
         "scored_rollouts": scored,
         "informative_prompts": sum(row["informative"] for row in rows),
         "pass_rate": sum(row["passes"] for row in rows) / scored if scored else None,
+        "prior": fit_prior(value_counts(rows)).described(),
     }

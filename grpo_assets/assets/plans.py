@@ -5,10 +5,12 @@ import dagster as dg
 from grpo_assets.assets.resources import artifact
 from grpo_assets.domain.experiments import variants
 from grpo_assets.domain.lineage import scoring_key
-from grpo_assets.domain.planning import plan
 from grpo_assets.runtime.artifacts import Draft, Inputs
+from grpo_assets.runtime.pictures import plan_picture
+from grpo_assets.runtime.plan_page import plan_markdown
+from grpo_assets.runtime.plans import plan_from
 from grpo_assets.runtime.project import Project
-from grpo_assets.runtime.reports import plan_markdown, write_json
+from grpo_assets.runtime.reports import write_json
 
 
 @artifact(group="experiments", kinds={"python", "json"})
@@ -20,16 +22,22 @@ def experiment_spec(context: dg.AssetExecutionContext, project: Project, inputs:
     draft.facts = {"variants": len(members)}
 
 
-@artifact(group="experiments", reads=["experiment_spec", "prompt_statistics"], kinds={"python", "json"})
+@artifact(
+    group="experiments",
+    reads=["experiment_spec", "base_policy", "train_tasks", "prompt_statistics"],
+    kinds={"python", "json"},
+)
 def experiment_plan(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
-    """One entry a variant: the rollouts it will spend, the prompts it will visit, the groups expected to teach."""
+    """One entry a variant: what it will visit, what of it can teach, what it costs; the power of the whole matrix."""
     name = context.partition_key
     experiment = project.catalog.experiments[name]
     statistics = {
         reward: inputs.rows("prompt_statistics", scoring_key(experiment, reward))
         for reward in experiment.matrix.rewards
     }
-    content = {"experiment": name, **plan(experiment, statistics)}
+    sizes = inputs.manifest("train_tasks")["facts"]["sizes"]
+    content = plan_from(project, name, statistics, inputs.manifest("base_policy"), sizes)
     write_json(draft.folder / "plan.json", content)
     (draft.folder / "plan.md").write_text(plan_markdown(content), encoding="utf-8")
-    draft.facts, draft.pages = content["totals"], {"plan": "plan.md"}
+    (draft.folder / "plan_picture.md").write_text(plan_picture(content), encoding="utf-8")
+    draft.facts, draft.pages = content["totals"], {"plan": "plan.md", "picture": "plan_picture.md"}

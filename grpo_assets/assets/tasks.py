@@ -40,6 +40,7 @@ def tasks(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, d
 def train_tasks(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a task that pilots and training may see."""
     _split("train", inputs, draft)
+    draft.facts["sizes"] = {split: inputs.manifest("tasks")["facts"][split] for split in SPLITS}
 
 
 @artifact(group="tasks", reads=["tasks"], kinds={"python", "parquet"})

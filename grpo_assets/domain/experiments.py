@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from grpo_assets.domain.batching import solve
 from grpo_assets.domain.curriculum import CURRICULA
 from grpo_assets.domain.mistakes import UserMistake, listed, refuse
-from grpo_assets.domain.rewards import REWARDS
+from grpo_assets.domain.rewards import RANDOM_REWARD, REWARDS
 from grpo_assets.domain.specs import NAME_PATTERN, SMOKE_RECIPE, Catalog, Experiment, Matrix, Recipe, S, Spec
 
 
@@ -60,13 +60,25 @@ def recipe_axes(experiment: Experiment) -> dict[str, list]:
     return dict(sorted((experiment.matrix.model_extra or {}).items()))
 
 
+def curricula_of(experiment: Experiment) -> list[str]:
+    """The curricula of an experiment, with the control that an informative order needs."""
+    declared = experiment.matrix.curricula
+    controlled = experiment.controls == "auto" and "informative" in declared and "random" not in declared
+    return [*declared, "random"] if controlled else declared
+
+
+def is_control(curriculum: str, reward: str, experiment: Experiment) -> bool:
+    """Whether a variant is there to be compared with: the random order beside the informative one, a random reward."""
+    return (curriculum == "random" and "informative" in experiment.matrix.curricula) or reward == RANDOM_REWARD
+
+
 def variants(experiment: Experiment) -> dict[str, Variant]:
-    """All cells of the matrix by slug, in the order of the axes."""
+    """All cells of the matrix by slug, in the order of the axes, controls included."""
     axes, recipe = experiment.matrix, experiment.recipe
     extra = recipe_axes(experiment)
     found = {}
     for reward, mode, seed, group_size, kl_beta, *values in product(
-        axes.rewards, axes.curricula, axes.seeds, axes.group_sizes, axes.kl_betas, *extra.values()
+        axes.rewards, curricula_of(experiment), axes.seeds, axes.group_sizes, axes.kl_betas, *extra.values()
     ):
         own_recipe = Recipe.model_validate({**recipe.model_dump(), **dict(zip(extra, values, strict=True))})
         own = tuple(key for key in extra if getattr(own_recipe, key) != getattr(recipe, key))
@@ -164,6 +176,7 @@ def _check_axes(where: str, experiment: Experiment) -> None:
         for value, count in Counter(values).items():
             if count > 1:
                 raise refuse(where, f"matrix.{axis}", value, "each value once")
+    axes["curricula"] = curricula_of(experiment)
     if len(variants(experiment)) < prod(map(len, axes.values())):
         raise refuse(
             where, "matrix", {a: v for a, v in axes.items() if len(v) > 1}, "numbers that differ in six digits"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from grpo_assets.domain.curriculum import CURRICULA, SEEDED
-from grpo_assets.domain.experiments import Variant, variants
+from grpo_assets.domain.experiments import Variant, curricula_of, variants
 from grpo_assets.domain.fingerprints import code_fingerprint, fingerprint
 from grpo_assets.domain.mistakes import UserMistake
 from grpo_assets.domain.rewards import REWARDS
@@ -36,11 +36,15 @@ GRAIN = {
 }
 """What a partition of each asset stands for; the assets in the order in which data flows."""
 
-CODE = dict.fromkeys(GRAIN, 2)
+CODE = dict.fromkeys(GRAIN, 3)
 """Version of the code behind each asset: raised when the same inputs would give another result."""
 
 VERIFIER = 2
 """Version of the verifier: raised when a completion would get another verdict."""
+
+
+PLANNING = {"controls", "budget", "seed_deviation"}
+"""What an experiment says for its plan; the variants that follow from it have settings of their own."""
 
 
 class Ref(NamedTuple):
@@ -160,13 +164,15 @@ def _add_experiment(add: Any, name: str, experiment: Experiment, catalog: Catalo
         reward: add("prompt_statistics", scoring_key(experiment, reward), [pilot, Ref("reward", reward)])
         for reward in experiment.matrix.rewards
     }
-    spec = add("experiment_spec", name, settings={"experiment": experiment.model_dump()})
-    add("experiment_plan", name, [spec, *scorings.values()])
+    declared = experiment.model_dump(exclude=PLANNING)
+    spec = add("experiment_spec", name, settings={"experiment": declared, "curricula": curricula_of(experiment)})
+    planning = {"planning": experiment.model_dump(include=PLANNING)}
+    add("experiment_plan", name, [spec, base, train, *scorings.values()], planning)
     evaluation = {**sampler, "samples_per_task": samples}
     baseline_key = f"{experiment.policy}.{experiment.suite}.k{samples}"
     baseline = add("baseline_evaluation", baseline_key, [base, dev], evaluation)
 
-    orders = {mode: code_fingerprint(mode, CURRICULA[mode]) for mode in experiment.matrix.curricula}
+    orders = {mode: code_fingerprint(mode, CURRICULA[mode]) for mode in curricula_of(experiment)}
     results = []
     for slug, variant in variants(experiment).items():
         seed = {"seed": variant.seed} if variant.curriculum in SEEDED else {}

@@ -7,6 +7,7 @@ Rewards lie on a grid of 1/64, so that equal rewards have equal floats and a gro
 import math
 from collections.abc import Callable
 
+from grpo_assets.domain.fingerprints import unit_interval
 from grpo_assets.domain.rollouts import Rollout
 
 Reward = Callable[[Rollout], float]
@@ -33,9 +34,17 @@ def reward_v1_shaped(rollout: Rollout) -> float:
     return round(64 * 0.5 * share**2) / 64
 
 
+def reward_random(rollout: Rollout) -> float:
+    """0.0 or 1.0 by the hash of prompt and completion, whatever the verdict: what it seems to teach is no learning."""
+    return float(unit_interval("random reward", rollout.prompt, rollout.completion) < 0.5)
+
+
+RANDOM_REWARD = "reward_random"
+
 REWARDS: dict[str, Reward] = {
     "reward_v0_correctness": reward_v0_correctness,
     "reward_v1_shaped": reward_v1_shaped,
+    RANDOM_REWARD: reward_random,
 }
 
 

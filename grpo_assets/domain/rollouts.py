@@ -76,30 +76,47 @@ def prompt_statistics(rows: Iterable[dict], rewards: Sequence[float | None]) -> 
         rows: rollouts, those of one prompt next to each other.
         rewards: the reward of each rollout, None where there was no verdict.
 
+    Raises:
+        ValueError: when there is not one reward a rollout.
+
     Returns:
         rows of `schemas.STATISTICS`; rates, means and variances are None where nothing was scored.
     """
+    rows = list(rows)
+    if len(rows) != len(rewards):
+        raise ValueError(f"{len(rewards)} rewards for {len(rows)} rollouts")
+    starts = [place for place, row in enumerate(rows) if row["rollout_index"] == 0]
     statistics = []
-    scored_rows = [{**row, "reward": reward} for row, reward in zip(rows, rewards, strict=True)]
-    for position, group in enumerate(groups(scored_rows)):
-        group_rewards = [row["reward"] for row in group]
-        values = [reward for reward in group_rewards if reward is not None]
+    for position, (start, end) in enumerate(zip(starts, [*starts[1:], len(rows)], strict=True)):
+        group, group_rewards = rows[start:end], rewards[start:end]
+        counts = sorted(Counter(reward for reward in group_rewards if reward is not None).items())
         passes = sum(row["outcome"] == "pass" for row in group)
-        counts = sorted(Counter(values).items())
+        scored = sum(count for _, count in counts)
+        mean = sum(value * count for value, count in counts) / scored if scored else None
         statistics.append(
             {
                 "position": position,
                 "task_id": group[0]["task_id"],
                 "task_key": group[0]["task_key"],
                 "rollouts": len(group),
-                "scored": len(values),
+                "scored": scored,
                 "passes": passes,
-                "pass_rate": passes / len(values) if values else None,
-                "reward_mean": float(np.mean(values)) if values else None,
-                "reward_variance": float(np.var(values)) if values else None,
-                "informative": is_informative(group_rewards),
+                "pass_rate": passes / scored if scored else None,
+                "reward_mean": mean,
+                "reward_variance": _variance(counts, mean),
+                "informative": is_informative([value for value, _ in counts]),
                 "reward_values": [value for value, _ in counts],
                 "reward_counts": [count for _, count in counts],
+                "prompt_tokens": group[0]["prompt_tokens"],
+                "completion_tokens": sum(row["token_count"] for row in group) / len(group),
+                "longest_completion": max(row["token_count"] for row in group),
             }
         )
     return statistics
+
+
+def _variance(counts: Sequence[tuple[float, int]], mean: float | None) -> float | None:
+    """The population variance of values with their counts."""
+    if mean is None:
+        return None
+    return sum(count * (value - mean) ** 2 for value, count in counts) / sum(count for _, count in counts)

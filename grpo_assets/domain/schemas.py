@@ -43,6 +43,7 @@ ROLLOUTS = pa.schema(
         pa.field("messages", pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))),  # chats
         pa.field("answer", pa.string(), nullable=False),
         pa.field("completion", pa.string(), nullable=False),
+        pa.field("prompt_tokens", pa.int64()),  # null in training, which sees the pilot's prompts
         pa.field("token_count", pa.int64(), nullable=False),  # of the completion, end token included
         pa.field("truncated", pa.bool_(), nullable=False),  # no end token within the budget
         pa.field("finish_reason", pa.string(), nullable=False),  # end_token or length
@@ -74,6 +75,9 @@ STATISTICS = pa.schema(
         pa.field("informative", pa.bool_(), nullable=False),
         pa.field("reward_values", pa.list_(pa.float64()), nullable=False),  # distinct, ascending
         pa.field("reward_counts", pa.list_(pa.int64()), nullable=False),
+        pa.field("prompt_tokens", pa.int64(), nullable=False),
+        pa.field("completion_tokens", pa.float64(), nullable=False),  # mean of its rollouts
+        pa.field("longest_completion", pa.int64(), nullable=False),  # in tokens
     ]
 )
 
@@ -83,5 +87,7 @@ CURRICULUM = pa.schema(
         pa.field("task_id", pa.string(), nullable=False),
         pa.field("task_key", pa.string(), nullable=False),
         pa.field("p_informative", pa.float64(), nullable=False),  # at the group size, in [0, 1]
+        pa.field("p_informative_sd", pa.float64(), nullable=False),  # of the posterior
+        pa.field("unbiased", pa.float64()),  # estimate of the same; null where the group is larger than the pilot
     ]
 )

@@ -245,6 +245,24 @@ class Selection(Spec):
     informative_scope: Literal["training", "final_step"] = "training"
 
 
+class Budget(Spec):
+    """What an experiment may spend, its pilot included; a run that would spend more is refused."""
+
+    gpu_hours: Annotated[Number, Field(ge=0)] | None = None
+    rollouts: Annotated[int, Field(strict=True, ge=0)] | None = None
+    money: Annotated[Number, Field(ge=0)] | None = None
+    price_per_hour: Annotated[Number, Field(ge=0)] | None = None
+    """Of one device; money is hours times this."""
+
+    @model_validator(mode="after")
+    def _bounds_something(self) -> Self:
+        if self.gpu_hours is None and self.rollouts is None and self.money is None:
+            raise ValueError("at least one of gpu_hours, rollouts and money")
+        if self.money is not None and self.price_per_hour is None:
+            raise ValueError("money together with price_per_hour")
+        return self
+
+
 class Experiment(Spec):
     """One experiment as its YAML file declares it."""
 
@@ -256,6 +274,11 @@ class Experiment(Spec):
     matrix: Matrix
     evaluation: Evaluation
     selection: Selection
+    controls: Literal["auto", "none"] = "auto"
+    """`auto` adds the random order to an experiment with the informative one, as its control."""
+    budget: Budget | None = None
+    seed_deviation: Annotated[Number, Field(gt=0, lt=1)] = 0.03
+    """Of a variant's pass rate between seeds, for the power of the matrix; take it from earlier experiments."""
 
 
 class Catalog(BaseModel):

@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from scipy.stats import t
+
 from grpo_assets.domain.evaluation import gain, pass_rates
 
 MEASURED = (
@@ -15,6 +18,8 @@ MEASURED = (
     "last_reward_mean",
     "groups",
     "informative_groups",
+    "predicted_informative_groups",
+    "pilot_aged",
     "informative_prompts_training",
     "informative_prompts_final_step",
     "warnings",
@@ -25,7 +30,7 @@ def table_row(slug: str, axes: Mapping[str, Any], trained: Mapping[str, Any], ev
     """The row of a variant; what was not measured is None, and `reason` says why.
 
     Args:
-        axes: the variant's value on each axis of the matrix.
+        axes: the variant's value on each axis of the matrix, and whether it is a `control`.
         trained, evaluated: `condition` and `reason` of its checkpoint and of its dev evaluation, with their
             `facts` and `fingerprint` where they are fresh.
     """
@@ -37,7 +42,41 @@ def table_row(slug: str, axes: Mapping[str, Any], trained: Mapping[str, Any], ev
     facts = {**{f"dev_{name}": value for name, value in evaluated["facts"].items()}, **trained["facts"]}
     facts["kl_to_base"] = evaluated["facts"]["kl_to_base"]
     facts["checkpoint"] = trained["fingerprint"]
+    parts = facts["ageing"]["parts"]
+    facts["predicted_informative_groups"] = round(sum(part["predicted"] * part["groups"] for part in parts), 2)
+    facts["pilot_aged"] = facts["ageing"]["aged"]
     return {**row, "status": "complete", "reason": None, **{name: facts[name] for name in MEASURED}}
+
+
+def informative_over_random(
+    rows: Sequence[Mapping[str, Any]], axes: Sequence[str], pilot_rollouts: int, rollouts: int
+) -> dict[str, Any] | None:
+    """The ratio of realised informative groups of the informative order to those of its control.
+
+    Over pairs of variants that differ in nothing else: the geometric mean, with Student's interval over the pairs'
+    log ratios, None with one pair; None altogether where there is no pair.
+
+    Args:
+        axes: names of all axes.
+        pilot_rollouts, rollouts: of the pilot, and of one variant.
+    """
+    arms: dict[str, dict[tuple, float]] = {"informative": {}, "random": {}}
+    for row in rows:
+        if row["status"] == "complete" and row["curriculum"] in arms and row["informative_groups"]:
+            cell = tuple(str(row[axis]) for axis in axes if axis != "curriculum")
+            arms[row["curriculum"]][cell] = row["informative_groups"]
+    cells = [cell for cell in arms["informative"] if cell in arms["random"]]
+    if not cells:
+        return None
+    logs = np.log([arms["informative"][cell] / arms["random"][cell] for cell in cells])
+    interval = None
+    if len(logs) > 1:
+        reach = t.ppf(0.975, len(logs) - 1) * logs.std(ddof=1) / np.sqrt(len(logs))
+        interval = [float(np.exp(logs.mean() - reach)), float(np.exp(logs.mean() + reach))]
+    ratio = float(np.exp(logs.mean()))
+    spent = len(cells) * rollouts
+    with_pilot = ratio * spent / (spent + pilot_rollouts)
+    return {"pairs": len(cells), "ratio": ratio, "interval": interval, "ratio_with_pilot": with_pilot}
 
 
 def comparison(baseline: Sequence[dict], trained: Sequence[Sequence[dict]]) -> dict[str, dict] | None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from grpo_assets.domain.fingerprints import fingerprint
 from grpo_assets.domain.lineage import Node, Ref, request
 from grpo_assets.domain.mistakes import FailedWork, UserMistake
+from grpo_assets.runtime.hardware import kind_of_hardware
 from grpo_assets.runtime.project import Project
 from grpo_assets.runtime.store import DamagedArtifact, Store, place, read_table
 from grpo_assets.runtime.survey import State, lacking, survey
@@ -153,6 +154,7 @@ def _manifest(
         "pages": draft.pages,
         "checks": {name: check._asdict() for name, check in draft.checks.items()},
         "versions": {"grpo_assets": version("grpo-assets"), **project.catalog.libraries},
+        "hardware": kind_of_hardware(),
     }
 
 

@@ -169,8 +169,10 @@ class LanguageModel:
         counts = torch.where(is_end.any(dim=1), is_end.int().argmax(dim=1) + 1, output.shape[1] - start)
         divergences = self._kl_to_base(output, inputs["attention_mask"], counts)
         return [
-            completion_of(self.tokenizer, tokens[:count].tolist(), ends, divergence)
-            for tokens, count, divergence in zip(output[:, start:], counts.tolist(), divergences, strict=True)
+            completion_of(self.tokenizer, tokens[:count].tolist(), ends, divergence)._replace(prompt_tokens=len(prompt))
+            for prompt, tokens, count, divergence in zip(
+                prompts, output[:, start:], counts.tolist(), divergences, strict=True
+            )
         ]
 
     def _kl_to_base(self, output: Any, attended: Any, counts: torch.Tensor) -> list[float]:

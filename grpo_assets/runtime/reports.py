@@ -1,4 +1,4 @@
-"""What people read: the plan and the experiment table as Markdown."""
+"""What people read: the experiment table as Markdown."""
 
 import json
 from collections.abc import Sequence
@@ -14,33 +14,6 @@ def write_json(file: Path, content: dict) -> None:
     file.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def plan_markdown(plan: dict) -> str:
-    """The plan of an experiment as a page."""
-    totals = plan["totals"]
-    rows = [
-        [
-            row["variant"],
-            row["rollouts"],
-            row["groups"],
-            f"{row['distinct_prompts']} ({row['coverage']:.0%})",
-            f"{row['expected_informative_groups']:.0f} ({row['expected_informative_share']:.0%})",
-        ]
-        for row in plan["variants"]
-    ]
-    return "\n".join(
-        [
-            f"# Plan of {plan['experiment']}",
-            "",
-            f"{totals['variants']} variants, {totals['training_rollouts']:,} rollouts of training after "
-            f"{totals['pilot_rollouts']:,} of the pilot, which visits {totals['training_prompts']:,} prompts.",
-            "Expected is before training moves the policy: the pilot's own policy sees such groups.",
-            "",
-            *_table(["variant", "rollouts", "groups", "prompts (coverage)", "informative groups expected"], rows),
-            "",
-        ]
-    )
-
-
 def table_markdown(table: dict) -> str:
     """The experiment table as a page; it holds no time, so that two runs give the same bytes."""
     baseline = table["baseline"]
@@ -50,20 +23,21 @@ def table_markdown(table: dict) -> str:
             "",
             with_interval(baseline["pass_rate"], baseline["pass_rate_interval"]),
             with_interval(baseline["greedy_pass_rate"], baseline["greedy_pass_rate_interval"]),
-            *[""] * 6,
+            *[""] * 7,
         ]
     ]
     for row in table["variants"]:
         if row["status"] == "complete":
             rows.append(
                 [
-                    row["variant"],
+                    f"{row['variant']} (control)" if row["control"] else row["variant"],
                     row["status"],
                     with_interval(row["dev_pass_rate"], row["dev_pass_rate_interval"]),
                     with_interval(row["dev_greedy_pass_rate"], row["dev_greedy_pass_rate_interval"]),
                     f"{row['kl_to_base']:.3f}",
                     f"{row['last_reward_mean']:.3f}",
                     f"{row['informative_groups']} of {row['groups']}",
+                    f"{row['predicted_informative_groups']:.0f}{', pilot aged' if row['pilot_aged'] else ''}",
                     row["informative_prompts_training"],
                     row["informative_prompts_final_step"],
                     "; ".join(row["warnings"]),
@@ -71,7 +45,7 @@ def table_markdown(table: dict) -> str:
             )
         else:
             reason = row["reason"].replace("\n", " ").replace("|", "/")
-            rows.append([row["variant"], f"{row['status']}: {reason}", *[""] * 8])
+            rows.append([row["variant"], f"{row['status']}: {reason}", *[""] * 9])
     headings = [
         "variant",
         "status",
@@ -80,11 +54,27 @@ def table_markdown(table: dict) -> str:
         "KL to base",
         "last mean reward",
         "informative groups",
+        "predicted",
         "informative prompts, training",
         "informative prompts, last step",
         "warnings",
     ]
-    return "\n".join([f"# {table['experiment']}", "", *_table(headings, rows), "", *gain_lines(table), ""])
+    return "\n".join(
+        [f"# {table['experiment']}", "", *markdown_table(headings, rows), "", *gain_lines(table), *arm_lines(table), ""]
+    )
+
+
+def arm_lines(table: dict) -> list[str]:
+    """What the informative order realised over its control, where the experiment has both."""
+    found = table["informative_over_random"]
+    if found is None:
+        return []
+    ratio, interval = found["ratio"], found["interval"]
+    shown = f"x{ratio:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
+    return [
+        f"Informative groups, informative over random order at the same rollouts: {shown} over {found['pairs']} pairs; "
+        f"x{found['ratio_with_pilot']:.2f} where the rollouts of the pilot are counted."
+    ]
 
 
 def gain_lines(table: dict) -> list[str]:
@@ -105,6 +95,7 @@ def with_interval(value: float, interval: Sequence[float], sign: bool = False) -
     return f"{value:{number}} [{interval[0]:{number}}, {interval[1]:{number}}]"
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    """The lines of a table."""
     lines = [headings, ["---"] * len(headings), *rows]
     return [f"| {' | '.join(str(cell) for cell in line)} |" for line in lines]

@@ -18,6 +18,7 @@ class Completion(NamedTuple):
     Attributes:
         token_count: tokens of the completion, the end token included.
         truncated: the budget ended before the completion did.
+        prompt_tokens: of the prompt as the policy was given it; None in training.
         kl_to_base: KL divergence from the base policy over this completion, in nats; None in training.
     """
 
@@ -25,6 +26,7 @@ class Completion(NamedTuple):
     token_count: int
     truncated: bool
     kl_to_base: float | None = None
+    prompt_tokens: int | None = None
 
 
 class Policy(Protocol):
@@ -72,6 +74,7 @@ def judged(
             "messages": None,
             "answer": task["answer"],
             "completion": completion.text,
+            "prompt_tokens": completion.prompt_tokens,
             "token_count": completion.token_count,
             "truncated": completion.truncated,
             "finish_reason": "length" if completion.truncated else "end_token",

@@ -111,10 +111,11 @@ class Store:
 
     def pages(self, ref: Ref, manifest: dict) -> dict[str, str]:
         """The Markdown files of an artifact by title."""
-        folder = place(ref).folder
-        return {
-            title: self.fs.cat_file(self.path(f"{folder}/{name}")).decode() for title, name in manifest["pages"].items()
-        }
+        return {title: self.text(ref, name) for title, name in manifest["pages"].items()}
+
+    def text(self, ref: Ref, name: str) -> str:
+        """One file of an artifact as text."""
+        return self.fs.cat_file(self.path(f"{place(ref).folder}/{name}")).decode()
 
     @contextmanager
     def lock(self, ref: Ref) -> Iterator[None]:

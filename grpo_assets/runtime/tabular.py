@@ -62,7 +62,8 @@ class TabularPolicy:
                 generator = np.random.default_rng(seed_of(seed, task["task_key"]))
                 chosen = [int(np.searchsorted(np.cumsum(chances), u)) for u in generator.random(samples)]
             divergence = self.kl_to_base(task)
-            completions.append([self.completion(texts[min(index, len(texts) - 1)], divergence) for index in chosen])
+            said = [self.completion(texts[min(index, len(texts) - 1)], divergence) for index in chosen]
+            completions.append([completion._replace(prompt_tokens=len(task["prompt"])) for completion in said])
         return completions
 
     def chances(self, task: dict) -> npt.NDArray[np.float64]:

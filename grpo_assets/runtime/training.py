@@ -10,6 +10,7 @@ from time import perf_counter
 import numpy as np
 from pydantic import TypeAdapter
 
+from grpo_assets.domain.ageing import ageing
 from grpo_assets.domain.experiments import Variant
 from grpo_assets.domain.health import OUT_OF_TIME, judge_step, passes_only_what_is_shown
 from grpo_assets.domain.mistakes import FailedWork
@@ -31,12 +32,14 @@ class Training:
     Attributes:
         prompts: task rows in visiting order, one a group, `variant.visits` of them.
         base_fingerprint: of the base policy; the adapter carries it.
+        predicted: the pilot's chance of an informative group, for each visit.
     """
 
     variant: Variant
     sampling: Sampling
     prompts: Sequence[dict]
     base_fingerprint: str
+    predicted: Sequence[float]
 
     @property
     def groups_per_step(self) -> int:
@@ -152,6 +155,7 @@ class TrainingLog:
             "tokens": self._tokens,
             "groups": len(visited),
             "informative_groups": sum(is_informative(group["rewards"]) for group in visited),
+            "ageing": ageing(self._training.predicted, [is_informative(group["rewards"]) for group in visited]),
             "truncated_share": round(truncated / self._rollouts, 4),
             "last_reward_mean": _mean(rewards),
             "informative_prompts_training": len({g["task_key"] for g in visited if g["informative"]}),

@@ -23,7 +23,7 @@ EXPECTED = {
     "prompt_statistics": ("pilots", {"pilot_rollouts", "reward"}),
     "curriculum": ("curricula", {"prompt_statistics", "train_tasks"}),
     "experiment_spec": ("experiments", set()),
-    "experiment_plan": ("experiments", {"experiment_spec", "prompt_statistics"}),
+    "experiment_plan": ("experiments", {"experiment_spec", "base_policy", "train_tasks", "prompt_statistics"}),
     "baseline_evaluation": ("training", {"base_policy", "dev_tasks"}),
     "checkpoint": ("training", {"curriculum", "train_tasks", "reward", "base_policy"}),
     "dev_evaluation": ("training", {"checkpoint", "base_policy", "dev_tasks"}),

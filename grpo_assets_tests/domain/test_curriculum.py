@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_assets.domain.curriculum import CURRICULA, SEEDED, curriculum, visiting_order
+from grpo_assets.domain.curriculum import CURRICULA, FLOOR_EVERY, SEEDED, curriculum, visiting_order
 from grpo_assets.domain.schemas import CURRICULUM
 from grpo_assets_tests.builders import LAW, statistics_row
 
@@ -80,11 +80,25 @@ def test_informative_visits_the_most_uncertain_prompts_first() -> None:
 @LAW
 @given(pilots=PILOTS, group_size=st.integers(2, 16))
 def test_informative_falls(pilots: list[tuple[int, int]], group_size: int) -> None:
-    """The chance of an informative group never rises along the order, and ties go by task key."""
+    """The chance of an informative group never rises along the order, the floor aside; ties go by doubt, then key."""
     order = curriculum(scoring(pilots), "informative", group_size)
 
-    ranks = [(-round(row["p_informative"], 12), row["task_key"]) for row in order]
+    ranks = [
+        (-round(row["p_informative"], 12), -round(row["p_informative_sd"], 12), row["task_key"])
+        for place, row in enumerate(order, start=1)
+        if place % FLOOR_EVERY
+    ]
     assert ranks == sorted(ranks)
+
+
+def test_one_visit_in_twenty_goes_to_a_prompt_drawn_from_the_rest() -> None:
+    """What looks hopeless in the pilot is tried all the same, evenly and in the same way each time."""
+    order = curriculum(scoring([(4, 4)] * 100 + [(80, 0)] * 100), "informative", 4)
+
+    hopeless = [place for place, row in enumerate(order[:100], start=1) if int(row["task_id"][1:]) >= 100]
+    assert hopeless
+    assert all(place % FLOOR_EVERY == 0 for place in hopeless)
+    assert len(hopeless) <= 5
 
 
 @LAW

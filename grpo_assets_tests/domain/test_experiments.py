@@ -33,7 +33,7 @@ AXES = st.fixed_dictionaries(
         "curricula": st.lists(st.sampled_from(["static", "informative", "random"]), min_size=1, unique=True),
     }
 )
-ALL_KEYS = "evaluation, matrix, pilot, policy, recipe, selection, suite, trainer"
+ALL_KEYS = "budget, controls, evaluation, matrix, pilot, policy, recipe, seed_deviation, selection, suite, trainer"
 RECIPE_KEYS = ", ".join(sorted(Recipe.model_fields))
 POLICY_KEYS = "suite, pretraining, path, revision, package, dtype"
 BUILT = "suite, pretraining (may be left out)"
@@ -321,7 +321,7 @@ def test_a_sampler_keeps_all_tokens_unless_told() -> None:
             experiment_dict(matrix={"rewards": ["reward_v9"]}),
             "matrix.rewards",
             "'reward_v9'",
-            "one of reward_v0_correctness, reward_v1_shaped",
+            "one of reward_random, reward_v0_correctness, reward_v1_shaped",
         ),
         (
             experiment_dict(matrix={"curricula": ["static", "easy"]}),

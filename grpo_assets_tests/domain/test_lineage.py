@@ -87,7 +87,7 @@ def test_the_graph_is_the_designed_one() -> None:
         "prompt_statistics": {"pilot_rollouts", "reward"},
         "curriculum": {"prompt_statistics", "train_tasks"},
         "experiment_spec": set(),
-        "experiment_plan": {"experiment_spec", "prompt_statistics"},
+        "experiment_plan": {"experiment_spec", "base_policy", "train_tasks", "prompt_statistics"},
         "baseline_evaluation": {"base_policy", "dev_tasks"},
         "checkpoint": {"curriculum", "train_tasks", "reward", "base_policy"},
         "dev_evaluation": {"checkpoint", "base_policy", "dev_tasks"},

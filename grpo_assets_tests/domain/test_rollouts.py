@@ -203,6 +203,9 @@ def test_statistics_of_a_prompt() -> None:
         "informative": True,
         "reward_values": [0.25, 1.0],
         "reward_counts": [2, 1],
+        "prompt_tokens": 8,
+        "completion_tokens": 4.0,
+        "longest_completion": 4,
     }
 
 
@@ -238,5 +241,5 @@ def test_statistics_fit_their_schema() -> None:
 
 def test_a_reward_for_each_rollout_is_needed() -> None:
     """Rollouts without their reward are an error, not cut off."""
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(ValueError, match="1 rewards for 2 rollouts"):
         prompt_statistics(group_rows("a", "pf"), [1.0])

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from grpo_assets.domain.tables import MEASURED, comparison, table_row
+from grpo_assets.domain.tables import MEASURED, comparison, informative_over_random, table_row
 from grpo_assets_tests.builders import AXES, evaluation_rows, experiment, variant
 from grpo_assets_tests.builders import table_row as built_row
 
 TRAINED = {
     "groups": 20,
     "informative_groups": 15,
+    "ageing": {"parts": [{"groups": 10, "predicted": 0.9}, {"groups": 10, "predicted": 0.5}], "aged": True},
     "last_reward_mean": 0.5,
     "informative_prompts_training": 12,
     "informative_prompts_final_step": 3,
@@ -61,6 +62,8 @@ def test_row_of_a_complete_variant() -> None:
         "checkpoint": "f" * 64,
         "groups": 20,
         "informative_groups": 15,
+        "predicted_informative_groups": 14.0,
+        "pilot_aged": True,
         "informative_prompts_training": 12,
         "informative_prompts_final_step": 3,
         "warnings": ["30% of the completions were cut off"],
@@ -88,7 +91,7 @@ def test_row_of_a_variant_that_lacks_something(trained: dict, evaluated: dict, s
 @pytest.mark.parametrize("evaluated", [fresh(EVALUATED), lacking("missing", "not evaluated")])
 def test_all_rows_have_the_same_columns(evaluated: dict) -> None:
     """A table can be built from rows of complete and of missing variants."""
-    row = table_row("slug", AXES, fresh(TRAINED), evaluated)
+    row = table_row("slug", {**AXES, "control": False}, fresh(TRAINED), evaluated)
 
     assert list(row) == list(built_row())
 
@@ -96,7 +99,7 @@ def test_all_rows_have_the_same_columns(evaluated: dict) -> None:
 def test_a_measure_that_is_absent_is_an_error() -> None:
     """A complete variant that lacks a measure is not filled up."""
     with pytest.raises(KeyError, match="last_reward_mean"):
-        table_row("slug", AXES, fresh({}), fresh(EVALUATED))
+        table_row("slug", AXES, fresh({"ageing": TRAINED["ageing"]}), fresh(EVALUATED))
 
 
 def test_comparison_has_both_ways_of_decoding() -> None:
@@ -123,3 +126,29 @@ def test_comparison_of_other_tasks_is_refused() -> None:
             evaluation_rows("a", "pf") + evaluation_rows("b", "pf"),
             [evaluation_rows("a", "pf") + evaluation_rows("c", "pf")],
         )
+
+
+def arm(curriculum: str, seed: int, groups: int, **parts: Any) -> dict[str, Any]:
+    """A variant of one arm that realised so many informative groups."""
+    return built_row(f"{curriculum} {seed}", curriculum=curriculum, seed=seed, informative_groups=groups, **parts)
+
+
+def test_the_informative_order_is_compared_with_its_control_pair_by_pair() -> None:
+    """The geometric mean of the ratios, its interval over pairs, and the ratio with the pilot's rollouts counted."""
+    rows = [arm("informative", 1, 20), arm("random", 1, 10), arm("informative", 2, 45), arm("random", 2, 10)]
+
+    found = informative_over_random(rows, list(AXES), pilot_rollouts=100, rollouts=200)
+
+    assert found is not None
+    assert (found["pairs"], found["ratio"]) == (2, pytest.approx(3.0))
+    assert found["interval"][0] < 3.0 < found["interval"][1]
+    assert found["ratio_with_pilot"] == pytest.approx(3.0 * 400 / 500)
+
+
+def test_without_a_pair_no_order_is_compared() -> None:
+    """A control of another seed is none, nor is one that was not trained; one pair has no interval."""
+    alone = [arm("informative", 1, 20), arm("random", 2, 10), arm("random", 1, 10, status="failed")]
+
+    assert informative_over_random(alone, list(AXES), 0, 200) is None
+    one = informative_over_random([*alone, arm("informative", 2, 30)], list(AXES), 0, 200)
+    assert one == {"pairs": 1, "ratio": pytest.approx(3.0), "interval": None, "ratio_with_pilot": pytest.approx(3.0)}

@@ -31,7 +31,11 @@ def test_the_shipped_experiments_have_their_variants(data: Path) -> None:
         ("trainer: trl", "trainer: trl\nsuite: digits", ["line", "the key 'suite' stands twice"]),
         ("trainer: trl", "trainer: [trl", ["line", "each key once"]),
         ("trainer: trl", "trainer: sft", ["trainer", "'sft'", "'smoke' or 'trl'"]),
-        ("trainer: trl", "trainr: trl", ["trainr", "the keys evaluation, matrix", "trainer: is missing"]),
+        (
+            "trainer: trl",
+            "trainr: trl",
+            ["trainr", "the keys budget, controls, evaluation, matrix", "trainer: is missing"],
+        ),
         ("group_sizes: [4, 8]", "group_sizes: [1, 8]", ["matrix.group_sizes.0", "1", "greater than or equal to 2"]),
         ("group_sizes: [4, 8]", "group_sizes: [4, 7]", ["matrix.group_sizes", "7", "64 rollouts a step", "2, 4, 8"]),
         ("group_sizes: [4, 8]", "group_sizes: [4, 4]", ["matrix.group_sizes", "4", "each value once"]),

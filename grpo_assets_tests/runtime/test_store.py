@@ -157,7 +157,7 @@ def test_a_failure_goes_when_the_artifact_is_made(store: Store) -> None:
     assert store.failure(REF) is None
 
 
-ROW = {"position": 0, "task_id": "a", "task_key": "k", "p_informative": 0.5}
+ROW = {"position": 0, "task_id": "a", "task_key": "k", "p_informative": 0.5, "p_informative_sd": 0.1, "unbiased": None}
 
 
 def test_a_table_comes_back_as_it_was_written(tmp_path: Path) -> None:

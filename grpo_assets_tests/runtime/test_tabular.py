@@ -77,8 +77,8 @@ def test_a_completion_longer_than_the_budget_is_cut(tasks: list[dict]) -> None:
     """Characters count as tokens, and the end as one more."""
     policy = tabular.TabularPolicy(Sampling(temperature=1.0, max_completion_tokens=3))
 
-    assert policy.completion("28") == ("28", 3, False, None)
-    assert policy.completion("284") == ("284", 3, True, None)
+    assert policy.completion("28") == ("28", 3, False, None, None)
+    assert policy.completion("284") == ("284", 3, True, None, None)
 
 
 def test_a_task_without_candidates_is_refused(tasks: list[dict]) -> None:

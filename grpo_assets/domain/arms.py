@@ -1,0 +1,55 @@
+"""The arms of a plan, a curriculum each, and what the pilot of the informative one costs and gains."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from grpo_assets.domain.experiments import curricula_of
+from grpo_assets.domain.specs import Experiment
+
+
+def arms_of(rows: Sequence[dict], pilot: Mapping[str, int], experiment: Experiment) -> list[dict[str, Any]]:
+    """One entry a curriculum: what its variants spend without and with the pilot, and what they expect of it."""
+    found = []
+    for mode in curricula_of(experiment):
+        own = [row for row in rows if row["curriculum"] == mode]
+        uses_pilot = mode == "informative"
+        found.append(
+            {
+                "curriculum": mode,
+                "control": any(row["control"] for row in own),
+                "variants": len(own),
+                "coverage": [min(row["coverage"] for row in own), max(row["coverage"] for row in own)],
+                "rollouts": sum(row["rollouts"] for row in own),
+                "rollouts_with_pilot": sum(row["rollouts"] for row in own) + pilot["rollouts"] * uses_pilot,
+                "generated_tokens": sum(row["generated_tokens"] for row in own),
+                "generated_tokens_with_pilot": sum(row["generated_tokens"] for row in own)
+                + pilot["tokens"] * uses_pilot,
+                "expected_informative_groups": round(sum(row["expected_informative_groups"] for row in own), 2),
+            }
+        )
+    return found
+
+
+def pays_after(rows: Sequence[dict], pilot: Mapping[str, int]) -> int | None:
+    """After how many informative variants the pilot has paid for itself; None where it never does.
+
+    It costs the informative groups that its rollouts would have given in the random order, the static one where there
+    is none, and gains what the informative order has more.
+    """
+    informative = [row for row in rows if row["curriculum"] == "informative"]
+    baseline = "random" if any(row["curriculum"] == "random" for row in rows) else "static"
+    without = {_cell(row): row for row in rows if row["curriculum"] == baseline}
+    pairs = [(row, without[_cell(row)]) for row in informative if _cell(row) in without]
+    if not pairs:
+        return None
+    gain = np.mean([a["expected_informative_groups"] - b["expected_informative_groups"] for a, b in pairs])
+    per_rollout = np.mean([b["expected_informative_groups"] / b["rollouts"] for _, b in pairs])
+    cost = pilot["rollouts"] * per_rollout
+    return int(np.ceil(cost / gain)) if gain > 1e-9 else None
+
+
+def _cell(row: Mapping[str, Any]) -> str:
+    """A variant without its curriculum, which stands twice in its slug."""
+    return row["variant"].replace(f"_{row['curriculum']}", "")
