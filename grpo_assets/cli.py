@@ -96,9 +96,10 @@ def run(experiment: str, dry_run: bool, over_budget: bool, i_accept_unsafe: bool
 
 @main.command()
 @click.argument("experiment")
+@click.option("--probe", is_flag=True, help="Train two steps, aside, to know how long one takes here.")
 @click.option("--i-accept-unsafe", is_flag=True, help="Run a model's programs even where no sandbox can be had.")
 @_plain_errors
-def plan(experiment: str, i_accept_unsafe: bool) -> None:
+def plan(experiment: str, probe: bool, i_accept_unsafe: bool) -> None:
     """Pilot EXPERIMENT and print its plan: what each variant can learn and costs, and what the matrix can see."""
     if i_accept_unsafe:
         os.environ[ACCEPT_UNSAFE] = "1"
@@ -108,7 +109,7 @@ def plan(experiment: str, i_accept_unsafe: bool) -> None:
     if failures := _run(project, experiment, plan_only=True):
         raise FailedWork("\n  ".join(["the plan could not be made:", *failures]))
     console.print()
-    console.print(plan_markdown(plan_now(project, experiment)), soft_wrap=True)
+    console.print(plan_markdown(plan_now(project, experiment, with_probe=probe)), soft_wrap=True)
 
 
 @main.command()

@@ -83,9 +83,10 @@ def test_plan_pilots_and_says_what_each_variant_can_learn(data: Path) -> None:
     """The page has verdicts, arms, controls and power; nothing is trained, and a run shows planned against actual."""
     edit(data / "experiments" / "mini.yaml", "- reward_v1_shaped", "- reward_random")
 
-    planned = grpo_assets("plan", "mini", data=data)
+    planned = grpo_assets("plan", "mini", "--probe", data=data)
 
     assert planned.returncode == 0, planned.stderr
+    assert "(measured)" in planned.stdout
     assert "8 variants, 6 of them controls" in planned.stdout
     assert "What it can see" in planned.stdout
     assert "Planned against actual" not in planned.stdout
@@ -94,7 +95,6 @@ def test_plan_pilots_and_says_what_each_variant_can_learn(data: Path) -> None:
     assert grpo_assets("run", "mini", data=data).returncode == 0
     again = grpo_assets("plan", "mini", data=data)
     assert "Planned against actual" in again.stdout
-    assert "(measured)" in again.stdout
 
 
 def test_a_run_over_its_budget_is_refused_before_it_trains(data: Path) -> None:

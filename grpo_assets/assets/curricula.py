@@ -1,10 +1,12 @@
 """Curricula: the orders in which training prompts are visited."""
 
 import dagster as dg
+import numpy as np
 
 from grpo_assets.assets.resources import artifact
 from grpo_assets.domain.curriculum import curriculum as order_of
 from grpo_assets.domain.fingerprints import fingerprint
+from grpo_assets.domain.informativeness import expected_groups, fit_prior, value_counts
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.schemas import CURRICULUM
 from grpo_assets.runtime.artifacts import Draft, Inputs
@@ -21,8 +23,13 @@ def curriculum(context: dg.AssetExecutionContext, project: Project, inputs: Inpu
         raise ValueError("the pilot's prompts are not the training prompts in their original order")
     rows = order_of(statistics, settings["mode"], settings["group_size"], settings.get("seed", 0))
     write_table(draft.folder / "curriculum.parquet", rows, CURRICULUM)
+    counts = value_counts(statistics)
+    once = np.ones(len(rows), dtype=np.int64)
+    expected = expected_groups(counts, once, settings["group_size"], fit_prior(counts))
     draft.facts = {
         "rows": len(rows),
+        "expected_informative_groups_of_one_pass": round(expected.groups, 2),
+        "expected_interval": [round(bound, 2) for bound in expected.interval],
         "order_sha256": fingerprint([row["task_key"] for row in rows]),
         "expected_informative_share": sum(row["p_informative"] for row in rows) / len(rows),
     }

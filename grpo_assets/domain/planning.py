@@ -40,6 +40,7 @@ class Circumstances:
         hardware: the kind of device, for its costs.
         base: fingerprint of the base policy.
         measured: trainings that were run.
+        seed_deviation: of pass rates between seeds in earlier experiments; None where there were none.
     """
 
     sizes: Mapping[str, int]
@@ -48,6 +49,7 @@ class Circumstances:
     hardware: str
     base: str
     measured: Sequence[Measured] = field(default_factory=tuple)
+    seed_deviation: float | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def plan(experiment: Experiment, statistics: Mapping[str, Sequence[dict]], aroun
         "variants": rows,
         "arms": arms_of(rows, pilot, experiment),
         "totals": _totals(rows, pilot),
-        "power": power_of(experiment, statistics, around.sizes),
+        "power": power_of(experiment, statistics, around.sizes, around.seed_deviation),
     }
     return {**content, "budget": budget_of(rows, pilot, experiment)}
 
@@ -208,6 +210,11 @@ def _pilot(experiment: Experiment, statistics: Mapping[str, Sequence[dict]]) -> 
     return {"prompts": len(rows), "rollouts": rollouts, "tokens": round(tokens)}
 
 
+def _sum_of(rows: Sequence[dict], name: str) -> float | None:
+    values = [row[name] for row in rows]
+    return None if None in values else sum(values)
+
+
 def _totals(rows: Sequence[dict], pilot: Mapping[str, int]) -> dict[str, Any]:
     hours = [row["hours"] for row in rows]
     verdicts = [row["verdict"] for row in rows]
@@ -220,6 +227,9 @@ def _totals(rows: Sequence[dict], pilot: Mapping[str, int]) -> dict[str, Any]:
         "training_rollouts": sum(row["rollouts"] for row in rows),
         "generated_tokens": sum(row["generated_tokens"] for row in rows),
         "hours": [round(sum(pair[i] for pair in hours), 4) for i in (0, 1)] if None not in hours else None,
+        "flops": _sum_of(rows, "flops"),
+        "peak_memory_bytes": max((row["memory_bytes"] for row in rows if row["memory_bytes"]), default=None),
+        "money": [round(sum(row["money"][i] for row in rows), 2) for i in (0, 1)] if rows[0]["money"] else None,
         "expected_informative_groups": round(sum(row["expected_informative_groups"] for row in rows), 2),
         **{verdict: verdicts.count(verdict) for verdict in ("run", "risky", "pointless")},
         "pilot_pays_after": pays_after(rows, pilot),

@@ -91,12 +91,12 @@ def detectable_held_out(tasks: int, samples: int, sampling: float) -> float:
 
 
 def power_of(
-    experiment: Experiment, statistics: Mapping[str, Sequence[dict]], sizes: Mapping[str, int]
+    experiment: Experiment, statistics: Mapping[str, Sequence[dict]], sizes: Mapping[str, int], history: float | None
 ) -> dict[str, Any]:
     """The smallest differences in pass rate that the matrix, the selection and the held-out test can see.
 
-    Each at the stated standard deviation between seeds, at half of it and at twice; an axis whose value is None cannot
-    answer its question at all.
+    Each at the standard deviation between seeds of earlier experiments, else the stated one, at half and at twice it;
+    an axis whose value is None cannot answer its question at all.
     """
     rows = max(statistics.values(), key=len)
     spread = [
@@ -106,8 +106,14 @@ def power_of(
     ]
     sampling = float(np.mean(spread)) if spread else 0.25
     seeds, samples = len(experiment.matrix.seeds), experiment.evaluation.samples_per_task
-    found: dict[str, Any] = {"seed_deviation": experiment.seed_deviation, "dev_tasks": sizes["dev"], "axes": {}}
-    deviations = [factor * experiment.seed_deviation for factor in (0.5, 1.0, 2.0)]
+    deviation = history or experiment.seed_deviation
+    found: dict[str, Any] = {
+        "seed_deviation": deviation,
+        "seed_deviation_by": "history" if history else "the experiment",
+        "dev_tasks": sizes["dev"],
+        "axes": {},
+    }
+    deviations = [factor * deviation for factor in (0.5, 1.0, 2.0)]
     for axis, pairs in matched_pairs(experiment, curricula_of(experiment)).items():
         effects = [detectable_by_axis(pairs, sizes["dev"], samples, sd, sampling) for sd in deviations]
         found["axes"][axis] = {"matched_pairs": pairs, "effects": [_rounded(effect) for effect in effects]}

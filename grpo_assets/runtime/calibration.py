@@ -1,14 +1,22 @@
 """What trainings of this store took, for the plans of others, and planned against actual."""
 
 import json
+from collections import defaultdict
 from typing import Any
 
+import numpy as np
+
 from grpo_assets.domain.costs import Measured, Shape, shape_of
+from grpo_assets.domain.experiments import variants
+from grpo_assets.domain.fingerprints import fingerprint
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.planning import Circumstances
 from grpo_assets.runtime.hardware import kind_of_hardware
 from grpo_assets.runtime.project import Project
 from grpo_assets.runtime.store import DamagedArtifact
+
+LEAST_SEEDS = 8
+"""Degrees of freedom from which the spread between seeds is taken from history."""
 
 
 def measured_trainings(project: Project) -> list[Measured]:
@@ -65,6 +73,27 @@ def circumstances(project: Project, experiment: str, base: dict[str, Any], sizes
         hardware=kind_of_hardware(),
         base=base["fingerprint"],
         measured=measured_trainings(project),
+        seed_deviation=seed_deviation(project, spec.policy, spec.suite),
+    )
+
+
+def seed_deviation(project: Project, policy: str, suite: str) -> float | None:
+    """The pooled standard deviation between seeds of dev pass rates in all experiments on a policy and a suite.
+
+    None with fewer than `LEAST_SEEDS` degrees of freedom. The noise of sampling is in it, so it is an upper bound.
+    """
+    rates: dict[str, list[float]] = defaultdict(list)
+    for name, experiment in project.catalog.experiments.items():
+        if (experiment.policy, experiment.suite) == (policy, suite):
+            for slug, variant in variants(experiment).items():
+                if manifest := _manifest(project, Ref("dev_evaluation", f"{name}/{slug}")):
+                    cell = fingerprint([name, variant.model_dump(exclude={"seed"})])
+                    rates[cell].append(manifest["facts"]["pass_rate"])
+    freedom = sum(len(found) - 1 for found in rates.values())
+    if freedom < LEAST_SEEDS:
+        return None
+    return float(
+        np.sqrt(sum((len(found) - 1) * np.var(found, ddof=1) for found in rates.values() if len(found) > 1) / freedom)
     )
 
 

@@ -18,6 +18,7 @@ def plan_markdown(plan: dict) -> str:
             f"Training: {totals['training_rollouts']:,} rollouts, {totals['generated_tokens']:,} tokens, {hours}.",
             f"Pilot: {totals['pilot_rollouts']:,} rollouts, {totals['pilot_tokens']:,} tokens, over "
             f"{totals['training_prompts']:,} prompts.",
+            *_resource_lines(totals),
             "Expected is before training moves the policy: the pilot's own policy sees such groups.",
             _pays_line(totals["pilot_pays_after"]),
             *budget_lines(plan["budget"]),
@@ -60,6 +61,16 @@ def plan_markdown(plan: dict) -> str:
             *_actual_lines(plan.get("actual", [])),
         ]
     )
+
+
+def _resource_lines(totals: dict) -> list[str]:
+    """FLOPs, memory and money, where they are known."""
+    parts = []
+    if totals["flops"] is not None:
+        parts += [f"{totals['flops']:.2g} FLOPs", f"{totals['peak_memory_bytes'] / 2**30:.2g} GiB at the most"]
+    if totals["money"] is not None:
+        parts.append("{:,.2f} to {:,.2f} of money".format(*totals["money"]))
+    return ["Resources: " + ", ".join(parts) + "."] if parts else []
 
 
 def _plan_row(row: dict) -> list[object]:
@@ -122,8 +133,8 @@ def _power_lines(power: dict) -> list[str]:
     rows.append(["selection: between two configurations", *map(_points, power["selection"])])
     heldout = "no held-out tasks" if power["heldout"] is None else _points(power["heldout"])
     rows.append(["held-out test: one checkpoint over the untrained policy", *[heldout] * 3])
-    headings = ["smallest effect found with 80% power at 5%", *(f"seed sd {sd * factor:g}" for factor in (0.5, 1, 2))]
-    return markdown_table(headings, rows)
+    headings = ["smallest effect found with 80% power at 5%", *(f"seed sd {sd * factor:.2g}" for factor in (0.5, 1, 2))]
+    return [f"Standard deviation between seeds by {power['seed_deviation_by']}.", "", *markdown_table(headings, rows)]
 
 
 def _actual_lines(actual: list[dict]) -> list[str]:

@@ -310,3 +310,15 @@ def test_power_names_the_axes_that_cannot_answer() -> None:
     assert power["axes"] == {"group_sizes": {"matched_pairs": 2, "effects": [None, None, None]}}
     assert power["selection"][0] < power["selection"][1] < power["selection"][2]
     assert 0 < power["heldout"] < 1
+
+
+def test_the_spread_of_earlier_seeds_replaces_the_stated_one() -> None:
+    """And the plan says where it is from."""
+    declared = experiment(matrix={"seeds": [1, 2, 3], "group_sizes": [2, 4], "kl_betas": [0.0, 0.1]})
+    statistics = {V0: scoring((4, 4))}
+
+    stated, known = (planned(declared, statistics, seed_deviation=sd)["power"] for sd in (None, 0.01))
+
+    assert (stated["seed_deviation"], stated["seed_deviation_by"]) == (0.03, "the experiment")
+    assert (known["seed_deviation"], known["seed_deviation_by"]) == (0.01, "history")
+    assert known["axes"]["kl_betas"]["effects"][1] < stated["axes"]["kl_betas"]["effects"][1]
