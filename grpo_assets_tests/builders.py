@@ -225,6 +225,7 @@ def table_row(name: str = "a", **parts: Any) -> dict[str, Any]:
         "groups": 40,
         "informative_groups": 30,
         "predicted_informative_groups": 28.0,
+        "informative_by_tenth": [[0.7, 0.75]],
         "pilot_aged": False,
         "informative_prompts_training": 20,
         "informative_prompts_final_step": 10,

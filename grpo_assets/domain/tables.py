@@ -19,6 +19,7 @@ MEASURED = (
     "groups",
     "informative_groups",
     "predicted_informative_groups",
+    "informative_by_tenth",
     "pilot_aged",
     "informative_prompts_training",
     "informative_prompts_final_step",
@@ -28,6 +29,8 @@ MEASURED = (
 
 def table_row(slug: str, axes: Mapping[str, Any], trained: Mapping[str, Any], evaluated: Mapping[str, Any]) -> dict:
     """The row of a variant; what was not measured is None, and `reason` says why.
+
+    `informative_by_tenth` has the predicted and the realised share of informative groups of each tenth of training.
 
     Args:
         axes: the variant's value on each axis of the matrix, and whether it is a `control`.
@@ -44,6 +47,7 @@ def table_row(slug: str, axes: Mapping[str, Any], trained: Mapping[str, Any], ev
     facts["checkpoint"] = trained["fingerprint"]
     parts = facts["ageing"]["parts"]
     facts["predicted_informative_groups"] = round(sum(part["predicted"] * part["groups"] for part in parts), 2)
+    facts["informative_by_tenth"] = [[round(part["predicted"], 4), round(part["realised"], 4)] for part in parts]
     facts["pilot_aged"] = facts["ageing"]["aged"]
     return {**row, "status": "complete", "reason": None, **{name: facts[name] for name in MEASURED}}
 

@@ -267,6 +267,27 @@ def test_the_count_of_known_chances_vector() -> None:
     assert expected.deviation == pytest.approx(sum(q * (1 - q) for q in p) ** 0.5, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("p", "chances_at"),
+    [
+        (0.01, [0.0198, 0.039404, 0.077255, 0.148542]),
+        (0.05, [0.095, 0.185488, 0.336580, 0.559873]),
+        (0.1, [0.18, 0.3438, 0.569533, 0.814698]),
+        (0.25, [0.375, 0.679688, 0.899872, 0.989977]),
+        (0.5, [0.5, 0.875, 0.9921875, 0.999969]),
+        (0.9, [0.18, 0.3438, 0.569533, 0.814698]),
+    ],
+)
+def test_a_known_pass_rate_gives_the_chance_of_the_formula(p: float, chances_at: list[float]) -> None:
+    """Where a pilot is so long that nothing is in doubt, at groups of 2, 4, 8 and 16."""
+    many = 10**8
+    counts = np.array([[round(many * (1 - p)), round(many * p)]])
+
+    found = [chances(counts, size, beta(0.5, 0.5))[0][0] for size in (2, 4, 8, 16)]
+
+    assert found == pytest.approx(chances_at, abs=1e-6)
+
+
 def test_value_counts_have_a_column_a_value() -> None:
     """Values seen on any prompt, and 0 and 1 always, in ascending order."""
     rows = [

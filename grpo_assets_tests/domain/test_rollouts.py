@@ -1,6 +1,7 @@
 """A group teaches when its rewards differ; advantages follow TRL; statistics are those of the pilot."""
 
 import statistics
+from math import comb
 from random import Random
 
 import numpy as np
@@ -243,3 +244,28 @@ def test_a_reward_for_each_rollout_is_needed() -> None:
     """Rollouts without their reward are an error, not cut off."""
     with pytest.raises(ValueError, match="1 rewards for 2 rollouts"):
         prompt_statistics(group_rows("a", "pf"), [1.0])
+
+
+@pytest.mark.parametrize(
+    ("p", "group_size", "mean", "square", "variance"),
+    [
+        (0.1, 4, 0.263489, 0.257850, 0.0675),
+        (0.1, 8, 0.391924, 0.498341, 0.07875),
+        (0.25, 4, 0.534240, 0.509766, 0.140625),
+        (0.25, 8, 0.710722, 0.787388, 0.164062),
+        (0.5, 4, 0.699760, 0.656250, 0.1875),
+        (0.5, 8, 0.867904, 0.868164, 0.21875),
+    ],
+)
+def test_advantages_of_a_pass_rate_have_the_published_moments(
+    p: float, group_size: int, mean: float, square: float, variance: float
+) -> None:
+    """Mean absolute and mean squared advantage, and the variance of rewards, averaged over what a group can show."""
+    found = np.zeros(3)
+    for passes in range(group_size + 1):
+        chance = comb(group_size, passes) * p**passes * (1 - p) ** (group_size - passes)
+        rewards = [1.0] * passes + [0.0] * (group_size - passes)
+        advantage = advantages(rewards)
+        found += chance * np.array([np.abs(advantage).mean(), (advantage**2).mean(), np.var(rewards)])
+
+    assert found == pytest.approx([mean, square, variance], rel=1e-3)  # TRL's 1e-4 in the denominator

@@ -11,7 +11,13 @@ from grpo_assets_tests.builders import table_row as built_row
 TRAINED = {
     "groups": 20,
     "informative_groups": 15,
-    "ageing": {"parts": [{"groups": 10, "predicted": 0.9}, {"groups": 10, "predicted": 0.5}], "aged": True},
+    "ageing": {
+        "parts": [
+            {"groups": 10, "predicted": 0.9, "realised": 1.0},
+            {"groups": 10, "predicted": 0.5, "realised": 0.1},
+        ],
+        "aged": True,
+    },
     "last_reward_mean": 0.5,
     "informative_prompts_training": 12,
     "informative_prompts_final_step": 3,
@@ -63,6 +69,7 @@ def test_row_of_a_complete_variant() -> None:
         "groups": 20,
         "informative_groups": 15,
         "predicted_informative_groups": 14.0,
+        "informative_by_tenth": [[0.9, 1.0], [0.5, 0.1]],
         "pilot_aged": True,
         "informative_prompts_training": 12,
         "informative_prompts_final_step": 3,
