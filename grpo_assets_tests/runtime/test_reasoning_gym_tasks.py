@@ -99,12 +99,13 @@ def test_every_data_set_gives_the_same_tasks_in_another_process() -> None:
 
 def test_tasks_that_repeat_themselves_are_dropped() -> None:
     """Small settings have few tasks; each is kept once, and the others are numbered without gaps."""
-    found = generated("coin_flip", tasks=50, config={"min_trials": 1, "max_trials": 1})
+    one_digit = {"min_terms": 2, "max_terms": 2, "min_digits": 1, "max_digits": 1}
+    found = generated("chain_sum", tasks=400, config=one_digit)
 
     prompts = [source.task.prompt for source in found]
-    assert 1 < len(found) < 50
+    assert 1 < len(found) < 400
     assert len(set(prompts)) == len(prompts)
-    assert [source.task.task_id for source in found] == [f"coin_flip-{number}" for number in range(len(found))]
+    assert [source.task.task_id for source in found] == [f"chain_sum-{number}" for number in range(len(found))]
 
 
 def test_settings_change_the_tasks() -> None:
