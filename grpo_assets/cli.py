@@ -84,8 +84,7 @@ def run(experiment: str, dry_run: bool, over_budget: bool, i_accept_unsafe: bool
     require_writable(project)
     check_sources(project, experiment)
     if project.catalog.experiments[experiment].budget and not over_budget:
-        if failures := _run(project, experiment, plan_only=True):
-            raise FailedWork("\n  ".join(["the plan could not be made:", *failures]))
+        _make_plan(project, experiment)
         _refuse_over_budget(project, experiment)
     failures = _run(project, experiment)
     folder = project.folder / "store" / "experiments" / experiment
@@ -106,8 +105,7 @@ def plan(experiment: str, probe: bool, i_accept_unsafe: bool) -> None:
     project = _project(experiment)
     require_writable(project)
     check_sources(project, experiment)
-    if failures := _run(project, experiment, plan_only=True):
-        raise FailedWork("\n  ".join(["the plan could not be made:", *failures]))
+    _make_plan(project, experiment)
     console.print()
     console.print(plan_markdown(plan_now(project, experiment, with_probe=probe)), soft_wrap=True)
 
@@ -167,6 +165,11 @@ def _print_pending(project: Project, experiment: str, heading: str) -> None:
     console.print(f"{experiment}: {len(pending)} of {len(states)} partitions {heading}")
     for ref, state in pending.items():
         console.print(f"  {state.condition:<8} {ref}: {state.reason}", soft_wrap=True)
+
+
+def _make_plan(project: Project, experiment: str) -> None:
+    if failures := _run(project, experiment, plan_only=True):
+        raise FailedWork("\n  ".join(["the plan could not be made:", *failures]))
 
 
 def _refuse_over_budget(project: Project, experiment: str) -> None:

@@ -21,11 +21,12 @@ def curriculum(context: dg.AssetExecutionContext, project: Project, inputs: Inpu
     statistics = inputs.rows("prompt_statistics")
     if [row["task_key"] for row in statistics] != [row["task_key"] for row in inputs.rows("train_tasks")]:
         raise ValueError("the pilot's prompts are not the training prompts in their original order")
-    rows = order_of(statistics, settings["mode"], settings["group_size"], settings.get("seed", 0))
-    write_table(draft.folder / "curriculum.parquet", rows, CURRICULUM)
     counts = value_counts(statistics)
+    prior = fit_prior(counts)
+    rows = order_of(statistics, settings["mode"], settings["group_size"], settings.get("seed", 0), prior)
+    write_table(draft.folder / "curriculum.parquet", rows, CURRICULUM)
     once = np.ones(len(rows), dtype=np.int64)
-    expected = expected_groups(counts, once, settings["group_size"], fit_prior(counts))
+    expected = expected_groups(counts, once, settings["group_size"], prior)
     draft.facts = {
         "rows": len(rows),
         "expected_informative_groups_of_one_pass": round(expected.groups, 2),

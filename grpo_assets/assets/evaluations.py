@@ -2,15 +2,14 @@
 
 import dagster as dg
 
-from grpo_assets.assets.resources import HEALTH_CHECK, artifact
+from grpo_assets.assets.resources import HEALTH_CHECK, artifact, verified
 from grpo_assets.domain.evaluation import measure
-from grpo_assets.domain.health import verifier_health
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.schemas import ROLLOUTS
-from grpo_assets.runtime.artifacts import Check, Draft, Inputs
+from grpo_assets.runtime.artifacts import Draft, Inputs
 from grpo_assets.runtime.policies import load_policy
 from grpo_assets.runtime.project import Project
-from grpo_assets.runtime.rollouts import evaluate, verified_again
+from grpo_assets.runtime.rollouts import evaluate
 from grpo_assets.runtime.store import write_table
 
 
@@ -45,8 +44,6 @@ def _evaluate(project: Project, ref: Ref, inputs: Inputs, draft: Draft) -> None:
     policy = load_policy(spec, inputs.folder("base_policy"), inputs.fingerprint("base_policy"), trained)
     tasks = inputs.rows("dev_tasks")
     said = evaluate(policy, tasks, project.graph[ref].settings["samples_per_task"])
-    rows, repeats = verified_again(said, tasks)
-    health = verifier_health(rows, repeats)
-    draft.checks = {"verifier_health": Check(not health["troubles"], health)}
+    rows, health = verified(said, tasks, draft)
     write_table(draft.folder / f"{ref.asset}.parquet", rows, ROLLOUTS)
     draft.facts = {"rows": len(rows), **measure(rows), "verifier_health": health}

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 from grpo_assets.assets.resources import artifact
-from grpo_assets.domain.experiments import is_control, variants
+from grpo_assets.domain.experiments import axes_of, is_control, variants
 from grpo_assets.domain.specs import Experiment
 from grpo_assets.domain.tables import comparison, informative_over_random, table_row
 from grpo_assets.runtime.artifacts import Draft, Inputs
@@ -55,5 +55,4 @@ def _arms(rows: list[dict], experiment: Experiment, trained: Mapping[str, State]
     )
     recipe = experiment.recipe
     pilot = experiment.pilot.samples_per_prompt * prompts
-    axes = list(next(iter(variants(experiment).values())).axes(experiment))
-    return informative_over_random(rows, axes, pilot, recipe.steps * recipe.rollouts_per_step)
+    return informative_over_random(rows, axes_of(experiment), pilot, recipe.steps * recipe.rollouts_per_step)

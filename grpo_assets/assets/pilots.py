@@ -2,19 +2,18 @@
 
 import dagster as dg
 
-from grpo_assets.assets.resources import HEALTH_CHECK, artifact
-from grpo_assets.domain.health import verifier_health
+from grpo_assets.assets.resources import HEALTH_CHECK, artifact, verified
 from grpo_assets.domain.informativeness import fit_prior, value_counts
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.rewards import REWARDS, score
 from grpo_assets.domain.rollouts import prompt_statistics as statistics_of
 from grpo_assets.domain.rollouts import rollout_of
 from grpo_assets.domain.schemas import ROLLOUTS, STATISTICS
-from grpo_assets.runtime.artifacts import Check, Draft, Inputs
+from grpo_assets.runtime.artifacts import Draft, Inputs
 from grpo_assets.runtime.pictures import statistics_pictures
 from grpo_assets.runtime.policies import load_policy
 from grpo_assets.runtime.project import Project
-from grpo_assets.runtime.rollouts import roll_out, verified_again
+from grpo_assets.runtime.rollouts import roll_out
 from grpo_assets.runtime.store import write_table
 
 
@@ -29,9 +28,7 @@ def pilot_rollouts(context: dg.AssetExecutionContext, project: Project, inputs: 
     policy = load_policy(spec, inputs.folder("base_policy"), inputs.fingerprint("base_policy"))
     samples, seed = settings["samples_per_prompt"], f"pilot round {settings['round']}"
     tasks = inputs.rows("train_tasks")
-    rows, repeats = verified_again(roll_out(policy, tasks, samples, "sampled", seed), tasks)
-    health = verifier_health(rows, repeats)
-    draft.checks = {"verifier_health": Check(not health["troubles"], health)}
+    rows, health = verified(roll_out(policy, tasks, samples, "sampled", seed), tasks, draft)
     write_table(draft.folder / "pilot_rollouts.parquet", rows, ROLLOUTS)
     draft.facts = {
         "rows": len(rows),

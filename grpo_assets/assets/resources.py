@@ -8,10 +8,12 @@ from typing import Any
 import dagster as dg
 
 from grpo_assets.assets.partitions import PROJECT, inputs_of, partitions_of
+from grpo_assets.domain.health import verifier_health
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.mistakes import FailedWork, UserMistake
 from grpo_assets.runtime.artifacts import Check, Draft, FailedCheck, Inputs, Made, make
 from grpo_assets.runtime.project import Project
+from grpo_assets.runtime.rollouts import verified_again
 
 # partitioned checks work and are still called a preview; plain ones would let one bad partition block all others
 warnings.filterwarnings("ignore", category=dg.PreviewWarning)
@@ -28,6 +30,15 @@ GPU_OP_TAGS: dict[str, Any] = {
 HEALTH_CHECK = {
     "verifier_health": "verdicts hold when repeated, few are missing or late, few completions pass only shown tests"
 }
+
+
+def verified(said: Sequence[dict], tasks: Sequence[dict], draft: Draft) -> tuple[list[dict], dict[str, Any]]:
+    """Rollouts with their verdicts repeated where it matters, and their health, which goes into the draft's check."""
+    rows, repeats = verified_again(said, tasks)
+    health = verifier_health(rows, repeats)
+    draft.checks["verifier_health"] = Check(not health["troubles"], health)
+    return rows, health
+
 
 RESOURCES: dict[str, object] = {"project": PROJECT}
 

@@ -32,16 +32,14 @@ def arms_of(rows: Sequence[dict], pilot: Mapping[str, int], experiment: Experime
     return found
 
 
-def pays_after(rows: Sequence[dict], pilot: Mapping[str, int]) -> int | None:
+def pays_after(rows: Sequence[dict], axes: Sequence[str], pilot: Mapping[str, int]) -> int | None:
     """After how many informative variants the pilot has paid for itself; None where it never does.
 
     It costs the informative groups that its rollouts would have given in the random order, the static one where there
     is none, and gains what the informative order has more.
     """
-    informative = [row for row in rows if row["curriculum"] == "informative"]
     baseline = "random" if any(row["curriculum"] == "random" for row in rows) else "static"
-    without = {_cell(row): row for row in rows if row["curriculum"] == baseline}
-    pairs = [(row, without[_cell(row)]) for row in informative if _cell(row) in without]
+    pairs = matched_variants(rows, axes, "informative", baseline)
     if not pairs:
         return None
     gain = np.mean([a["expected_informative_groups"] - b["expected_informative_groups"] for a, b in pairs])
@@ -50,6 +48,18 @@ def pays_after(rows: Sequence[dict], pilot: Mapping[str, int]) -> int | None:
     return int(np.ceil(cost / gain)) if gain > 1e-9 else None
 
 
-def _cell(row: Mapping[str, Any]) -> str:
-    """A variant without its curriculum, which stands twice in its slug."""
-    return row["variant"].replace(f"_{row['curriculum']}", "")
+def matched_variants(
+    rows: Sequence[Mapping[str, Any]], axes: Sequence[str], curriculum: str, other: str
+) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Pairs of variants of two curricula that differ in nothing else.
+
+    Args:
+        axes: names of all axes, each a key of the rows.
+    """
+
+    def cell(row: Mapping[str, Any]) -> tuple:
+        return tuple(row[axis] for axis in axes if axis != "curriculum")
+
+    counterparts = {cell(row): row for row in rows if row["curriculum"] == other}
+    ours = [row for row in rows if row["curriculum"] == curriculum]
+    return [(row, counterparts[cell(row)]) for row in ours if cell(row) in counterparts]

@@ -142,7 +142,7 @@ def seconds_by_measurement(
     """The same from trainings of this base policy on this kind of hardware; None where there is none.
 
     Seconds a step are fitted as proportional to generated tokens a step, a half of them fixed; the range is that of the
-    runs around it, and at most a factor of 2.
+    runs around it, and at most a factor of `CALIBRATED_SPREAD`.
     """
     alike = [run for run in runs if (run.hardware, run.base, run.trainer) == (hardware, base, trainer)]
     alike = [run for run in alike if run.kl == (variant.kl_beta > 0)] or alike
@@ -150,8 +150,8 @@ def seconds_by_measurement(
         return None
     tokens = variant.recipe.rollouts_per_step * load.completion
     scaled = [run.seconds / run.steps * (0.5 + 0.5 * tokens / (run.tokens / run.steps)) for run in alike]
-    middle = float(np.median(scaled))
-    low, high = (float(np.clip(q, middle / 2**0.5, middle * 2**0.5)) for q in np.quantile(scaled, (0.05, 0.95)))
+    middle, reach = float(np.median(scaled)), CALIBRATED_SPREAD**0.5
+    low, high = (float(np.clip(q, middle / reach, middle * reach)) for q in np.quantile(scaled, (0.05, 0.95)))
     margin = 1.15
     low, high = min(low, middle / margin), max(high, middle * margin)
     return low * variant.recipe.steps, high * variant.recipe.steps

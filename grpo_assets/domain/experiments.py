@@ -60,6 +60,11 @@ def recipe_axes(experiment: Experiment) -> dict[str, list]:
     return dict(sorted((experiment.matrix.model_extra or {}).items()))
 
 
+def axes_of(experiment: Experiment) -> list[str]:
+    """The names under which a variant has its value on each axis, see `Variant.axes`."""
+    return [*(name for name in Variant.model_fields if name not in ("recipe", "own")), *recipe_axes(experiment)]
+
+
 def curricula_of(experiment: Experiment) -> list[str]:
     """The curricula of an experiment, with the control that an informative order needs."""
     declared = experiment.matrix.curricula

@@ -165,10 +165,7 @@ def _fit_dirichlet(counts: npt.NDArray[np.int64]) -> Component:
     frequencies = pooled / pooled.sum()
 
     def loss(parameters: Array) -> float:
-        weights = _positive(parameters[0]) * frequencies
-        total, rollouts = weights.sum(), seen.sum(axis=1)
-        by_value = (gammaln(weights + seen) - gammaln(weights)).sum(axis=1)
-        return -float(times @ (by_value + gammaln(total) - gammaln(total + rollouts)))
+        return -float(times @ _log_dirichlet_multinomial(seen, _positive(parameters[0]) * frequencies))
 
     fitted = _fit(loss, np.zeros(1))
     weights = _positive(fitted.parameters[0]) * frequencies
@@ -226,20 +223,23 @@ def _moments(seen: npt.NDArray[np.int64], group_size: int, form: Component) -> t
     posterior = weights + seen
     total = posterior.sum(axis=1, keepdims=True)
     once, twice = _log_rising(posterior, group_size), _log_rising(posterior, 2 * group_size)
-    of_total = _log_rising(total, group_size)
+    of_total, of_total_twice = _log_rising(total, group_size), _log_rising(total, 2 * group_size)
     # S, the chance that all rewards are equal, is a sum over the values; these are E[S] and E[S^2]
     equal = np.exp(once - of_total).sum(axis=1)
-    both = np.exp(once - _log_rising(total, 2 * group_size) / 2)
-    squared = (
-        np.exp(twice - _log_rising(total, 2 * group_size)).sum(axis=1) + both.sum(axis=1) ** 2 - (both**2).sum(axis=1)
-    )
+    both = np.exp(once - of_total_twice / 2)
+    squared = np.exp(twice - of_total_twice).sum(axis=1) + both.sum(axis=1) ** 2 - (both**2).sum(axis=1)
     free = _share_that_varies(seen, form)
     return free * (1 - equal), free * (1 - 2 * equal + squared)
 
 
-def _log_rising(start: Array, times: int) -> Array:
+def _log_rising(start: Array, times: int | Array) -> Array:
     """The logarithm of start (start + 1) ... (start + times - 1)."""
     return gammaln(start + times) - gammaln(start)
+
+
+def _log_dirichlet_multinomial(seen: npt.NDArray[np.int64], weights: Array) -> Array:
+    """Of each row of counts, without the multinomial coefficient, which no weight changes."""
+    return _log_rising(weights, seen).sum(axis=1) - _log_rising(weights.sum(), seen.sum(axis=1))
 
 
 def _share_that_varies(seen: npt.NDArray[np.int64], form: Component) -> Array:
@@ -247,10 +247,8 @@ def _share_that_varies(seen: npt.NDArray[np.int64], form: Component) -> Array:
     fixed = np.array(form.fixed)
     if not fixed.any():
         return np.ones(len(seen))
-    weights, rollouts = np.array(form.weights), seen.sum(axis=1)
-    by_value = (gammaln(weights + seen) - gammaln(weights)).sum(axis=1)
-    varying = (1 - fixed.sum()) * np.exp(by_value - _log_rising(weights.sum(), rollouts))
-    always = (fixed * (seen == rollouts[:, None])).sum(axis=1)
+    varying = (1 - fixed.sum()) * np.exp(_log_dirichlet_multinomial(seen, np.array(form.weights)))
+    always = (fixed * (seen == seen.sum(axis=1, keepdims=True))).sum(axis=1)
     return varying / (varying + always)
 
 

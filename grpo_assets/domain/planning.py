@@ -20,7 +20,7 @@ from grpo_assets.domain.costs import (
     seconds_by_measurement,
 )
 from grpo_assets.domain.curriculum import SEEDED, curriculum
-from grpo_assets.domain.experiments import Variant, is_control, variants
+from grpo_assets.domain.experiments import Variant, axes_of, is_control, variants
 from grpo_assets.domain.informativeness import Expected, Prior, expected_groups, fit_prior, value_counts
 from grpo_assets.domain.power import power_of
 from grpo_assets.domain.specs import Experiment
@@ -77,7 +77,8 @@ def plan(experiment: Experiment, statistics: Mapping[str, Sequence[dict]], aroun
     scorings = {reward: _scoring(rows) for reward, rows in statistics.items()}
     visited: dict[tuple, tuple] = {}
     rows = []
-    for slug, variant in variants(experiment).items():
+    cells = variants(experiment)
+    for slug, variant in cells.items():
         scoring = scorings[variant.reward]
         seed = variant.seed if variant.curriculum in SEEDED else None
         key = (variant.reward, variant.curriculum, variant.group_size, seed, variant.visits)
@@ -88,10 +89,11 @@ def plan(experiment: Experiment, statistics: Mapping[str, Sequence[dict]], aroun
             visited[key] = (visits, expected, _distinct(scoring, variant, visits, experiment), seen)
         rows.append(_variant_row(slug, variant, experiment, around, *visited[key]))
     pilot = _pilot(experiment, statistics)
+    placed = [{**row, **cells[row["variant"]].axes(experiment)} for row in rows]
     content = {
         "variants": rows,
         "arms": arms_of(rows, pilot, experiment),
-        "totals": _totals(rows, pilot),
+        "totals": {**_totals(rows, pilot), "pilot_pays_after": pays_after(placed, axes_of(experiment), pilot)},
         "power": power_of(experiment, statistics, around.sizes, around.seed_deviation),
     }
     return {**content, "budget": budget_of(rows, pilot, experiment)}
@@ -232,5 +234,4 @@ def _totals(rows: Sequence[dict], pilot: Mapping[str, int]) -> dict[str, Any]:
         "money": [round(sum(row["money"][i] for row in rows), 2) for i in (0, 1)] if rows[0]["money"] else None,
         "expected_informative_groups": round(sum(row["expected_informative_groups"] for row in rows), 2),
         **{verdict: verdicts.count(verdict) for verdict in ("run", "risky", "pointless")},
-        "pilot_pays_after": pays_after(rows, pilot),
     }

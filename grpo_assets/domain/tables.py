@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t
 
+from grpo_assets.domain.arms import matched_variants
 from grpo_assets.domain.evaluation import gain, pass_rates
 
 MEASURED = (
@@ -64,23 +65,19 @@ def informative_over_random(
         axes: names of all axes.
         pilot_rollouts, rollouts: of the pilot, and of one variant.
     """
-    arms: dict[str, dict[tuple, float]] = {"informative": {}, "random": {}}
-    for row in rows:
-        if row["status"] == "complete" and row["curriculum"] in arms and row["informative_groups"]:
-            cell = tuple(str(row[axis]) for axis in axes if axis != "curriculum")
-            arms[row["curriculum"]][cell] = row["informative_groups"]
-    cells = [cell for cell in arms["informative"] if cell in arms["random"]]
-    if not cells:
+    realised = [row for row in rows if row["status"] == "complete" and row["informative_groups"]]
+    pairs = matched_variants(realised, axes, "informative", "random")
+    if not pairs:
         return None
-    logs = np.log([arms["informative"][cell] / arms["random"][cell] for cell in cells])
+    logs = np.log([ours["informative_groups"] / control["informative_groups"] for ours, control in pairs])
     interval = None
     if len(logs) > 1:
         reach = t.ppf(0.975, len(logs) - 1) * logs.std(ddof=1) / np.sqrt(len(logs))
         interval = [float(np.exp(logs.mean() - reach)), float(np.exp(logs.mean() + reach))]
     ratio = float(np.exp(logs.mean()))
-    spent = len(cells) * rollouts
+    spent = len(pairs) * rollouts
     with_pilot = ratio * spent / (spent + pilot_rollouts)
-    return {"pairs": len(cells), "ratio": ratio, "interval": interval, "ratio_with_pilot": with_pilot}
+    return {"pairs": len(pairs), "ratio": ratio, "interval": interval, "ratio_with_pilot": with_pilot}
 
 
 def comparison(baseline: Sequence[dict], trained: Sequence[Sequence[dict]]) -> dict[str, dict] | None:

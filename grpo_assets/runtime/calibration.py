@@ -42,8 +42,7 @@ def measured_trainings(project: Project) -> list[Measured]:
 
 def seconds_of(project: Project, ref: Ref) -> float:
     """What the steps of a checkpoint took; measured time stands in its metrics alone."""
-    lines = project.store.text(ref, "metrics.jsonl").splitlines()
-    return sum(json.loads(line)["seconds"] for line in lines)
+    return sum(line["seconds"] for line in project.store.json_lines(ref, "metrics.jsonl"))
 
 
 def _manifest(project: Project, ref: Ref) -> dict[str, Any] | None:

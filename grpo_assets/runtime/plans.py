@@ -142,5 +142,4 @@ def _actual(project: Project, name: str, statistics: Mapping[str, Sequence[dict]
 
 def _visits(project: Project, ref: Ref) -> list[tuple[str, list[float | None]]]:
     """Task key and rewards of each group of a training, in its order."""
-    groups = map(json.loads, project.store.text(ref, "groups.jsonl").splitlines())
-    return [(group["task_key"], group["rewards"]) for group in groups]
+    return [(group["task_key"], group["rewards"]) for group in project.store.json_lines(ref, "groups.jsonl")]

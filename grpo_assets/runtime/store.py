@@ -117,6 +117,10 @@ class Store:
         """One file of an artifact as text."""
         return self.fs.cat_file(self.path(f"{place(ref).folder}/{name}")).decode()
 
+    def json_lines(self, ref: Ref, name: str) -> list[dict]:
+        """One JSONL file of an artifact."""
+        return [json.loads(line) for line in self.text(ref, name).splitlines()]
+
     @contextmanager
     def lock(self, ref: Ref) -> Iterator[None]:
         """One writer an artifact: wait for the other one; a writer that dies lets go."""

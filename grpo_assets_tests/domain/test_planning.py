@@ -322,3 +322,21 @@ def test_the_spread_of_earlier_seeds_replaces_the_stated_one() -> None:
     assert (stated["seed_deviation"], stated["seed_deviation_by"]) == (0.03, "the experiment")
     assert (known["seed_deviation"], known["seed_deviation_by"]) == (0.01, "history")
     assert known["axes"]["kl_betas"]["effects"][1] < stated["axes"]["kl_betas"]["effects"][1]
+
+
+def test_a_pilot_under_the_random_reward_is_paid_like_any_other() -> None:
+    """Arms are matched by their axes: the names of a reward and of a curriculum may share a word."""
+    prompts = scoring(*[(8, 0)] * 30, *[(4, 4)] * 10)
+    recipe = {"steps": 10, "rollouts_per_step": 8}
+    found = [
+        planned(
+            experiment(
+                matrix={"group_sizes": [8], "curricula": ["informative", "random"], "rewards": [name]}, recipe=recipe
+            ),
+            {name: prompts},
+        )["totals"]["pilot_pays_after"]
+        for name in (V0, "reward_random")
+    ]
+
+    assert found[0] is not None
+    assert found[0] == found[1]
