@@ -6,9 +6,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 from statsmodels.stats.power import TTestPower
 
-from grpo_assets.domain.experiments import curricula_of, recipe_axes
+from grpo_assets.domain.experiments import curricula_of, recipe_axes, variants
 from grpo_assets.domain.specs import Experiment, Matrix
 
 LEVEL = 0.05
@@ -19,9 +20,14 @@ SEED_DEVIATION = 0.03
 """Of a variant's pass rate between seeds, where nothing has been measured."""
 TASK_VARIANCE = 1 / 9
 """Of the difference between two policies from task to task (Miller, arXiv 2411.00640)."""
+RUN_TASK_VARIANCE = 0.03
+"""Of the difference between two runs from one base policy, from task to task; measured on `tiny`."""
 EXACT_UP_TO = 12
 """Matched pairs up to which all sign flips are enumerated; beyond, Student's t has the same power."""
 SIMULATIONS = 1000
+SELECTIONS = 4000
+LEAD = 0.05
+"""The lead of a better configuration whose chance of being found is stated."""
 
 
 @lru_cache
@@ -74,15 +80,60 @@ def detectable_by_axis(
     return None if units is None else units * variance**0.5
 
 
-def selection_error(seeds: int, dev_tasks: int, samples: int, seed_deviation: float, sampling: float) -> float:
-    """Standard error of the difference between two configurations' mean dev pass rates."""
-    by_task, by_sample = TASK_VARIANCE / dev_tasks, 2 * sampling / (dev_tasks * seeds * samples)
+def selection_error(
+    seeds: int, dev_tasks: int, samples: int, seed_deviation: float, sampling: float, task_variance: float
+) -> float:
+    """Standard error of the difference between two configurations' mean dev pass rates.
+
+    Args:
+        task_variance: of the difference between their means over seeds, from task to task.
+    """
+    by_task, by_sample = task_variance / dev_tasks, 2 * sampling / (dev_tasks * seeds * samples)
     return (2 * seed_deviation**2 / seeds + by_task + by_sample) ** 0.5
 
 
-def detectable_by_selection(seeds: int, dev_tasks: int, samples: int, seed_deviation: float, sampling: float) -> float:
-    """The smallest difference between two configurations that the selection tells from none."""
-    return Z * selection_error(seeds, dev_tasks, samples, seed_deviation, sampling)
+def chance_of_selection(
+    effect: float,
+    configurations: int,
+    seeds: int,
+    dev_tasks: int,
+    samples: int,
+    seed_deviation: float,
+    sampling: float,
+    run_variance: float = RUN_TASK_VARIANCE,
+) -> float:
+    """How often the rule of selection finds the one configuration that is better than all others, alone ahead.
+
+    All others are equal; ahead is further than the standard error of the rule, whose variance between runs holds what
+    tasks and samples add to a run too.
+
+    Args:
+        effect: by how much it is better, as a pass rate.
+        run_variance: of the difference between two runs, from task to task.
+    """
+    noise = selection_error(seeds, dev_tasks, samples, seed_deviation, sampling, run_variance / seeds)
+    shared = 2 * seed_deviation**2 / seeds  # the rest of the noise counts twice in the rule's error
+    freedom = configurations * (seeds - 1)
+    rng = np.random.default_rng(configurations * 1000 + seeds)
+    luckiest = norm.ppf(rng.uniform(size=SELECTIONS) ** (1 / (configurations - 1)))  # of the others
+    ahead = effect + (rng.normal(size=SELECTIONS) - luckiest) * noise / 2**0.5
+    pooled = rng.chisquare(freedom, size=SELECTIONS) / freedom
+    error = np.sqrt(noise**2 - shared + noise**2 * pooled)
+    return float((ahead > error).mean())
+
+
+def detectable_by_selection(
+    configurations: int, seeds: int, dev_tasks: int, samples: int, seed_deviation: float, sampling: float
+) -> float | None:
+    """The lead that the rule of selection finds with 80% power; None without two configurations and two seeds."""
+    if configurations < 2 or seeds < 2:
+        return None
+    low, high = 0.0, 1.0
+    for _ in range(12):
+        middle = (low + high) / 2
+        chance = chance_of_selection(middle, configurations, seeds, dev_tasks, samples, seed_deviation, sampling)
+        low, high = (low, middle) if chance >= POWER else (middle, high)
+    return high
 
 
 def detectable_held_out(tasks: int, samples: int, sampling: float) -> float:
@@ -117,9 +168,11 @@ def power_of(
     for axis, pairs in matched_pairs(experiment, curricula_of(experiment)).items():
         effects = [detectable_by_axis(pairs, sizes["dev"], samples, sd, sampling) for sd in deviations]
         found["axes"][axis] = {"matched_pairs": pairs, "effects": [_rounded(effect) for effect in effects]}
-    found["selection"] = [
-        _rounded(detectable_by_selection(seeds, sizes["dev"], samples, sd, sampling)) for sd in deviations
-    ]
+    configurations = len(variants(experiment)) // seeds
+    given = [(configurations, seeds, sizes["dev"], samples, sd, sampling) for sd in deviations]
+    found["selection"] = [_rounded(detectable_by_selection(*numbers)) for numbers in given]
+    chooses = configurations > 1 and seeds > 1
+    found["selection_finds"] = [_rounded(chance_of_selection(LEAD, *numbers)) if chooses else None for numbers in given]
     found["heldout"] = _rounded(detectable_held_out(sizes["heldout"], samples, sampling)) if sizes["heldout"] else None
     return found
 

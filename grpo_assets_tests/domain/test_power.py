@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import permutation_test
 
 from grpo_assets.domain.power import (
+    chance_of_selection,
     detectable_by_axis,
     detectable_by_selection,
     detectable_held_out,
@@ -15,11 +16,9 @@ from grpo_assets.domain.power import (
 from grpo_assets_tests.builders import experiment
 
 
-def test_the_error_of_a_selection_vector(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_of_a_selection_vector() -> None:
     """Seeds, tasks and samples add up as in the statistics reference."""
-    monkeypatch.setattr("grpo_assets.domain.power.TASK_VARIANCE", 0.1)
-
-    assert selection_error(3, 100, 4, 0.03, 0.16) == pytest.approx(0.043205, abs=1e-6)
+    assert selection_error(3, 100, 4, 0.03, 0.16, 0.1) == pytest.approx(0.043205, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +76,25 @@ def test_pairs_are_matched_over_all_other_axes_and_seeds() -> None:
 def test_more_of_anything_shows_smaller_effects() -> None:
     """Pairs, seeds, tasks and samples all help; a larger deviation between seeds hurts."""
     assert detectable_by_axis(12, 100, 4, 0.03, 0.16) < detectable_by_axis(6, 100, 4, 0.03, 0.16)  # type: ignore[operator]
-    assert detectable_by_selection(6, 100, 4, 0.03, 0.16) < detectable_by_selection(3, 100, 4, 0.03, 0.16)
-    assert detectable_by_selection(3, 400, 4, 0.03, 0.16) < detectable_by_selection(3, 100, 4, 0.03, 0.16)
-    assert detectable_by_selection(3, 100, 4, 0.03, 0.16) < detectable_by_selection(3, 100, 4, 0.06, 0.16)
+    lead = detectable_by_selection(16, 3, 100, 4, 0.03, 0.16)
+    assert lead is not None
+    assert detectable_by_selection(16, 6, 100, 4, 0.03, 0.16) < lead  # type: ignore[operator]
+    assert detectable_by_selection(16, 3, 400, 4, 0.03, 0.16) < lead  # type: ignore[operator]
+    assert detectable_by_selection(2, 3, 100, 4, 0.03, 0.16) < lead  # type: ignore[operator]
+    assert lead < detectable_by_selection(16, 3, 100, 4, 0.06, 0.16)  # type: ignore[operator]
     assert detectable_held_out(100, 8, 0.16) < detectable_held_out(100, 1, 0.16)
+
+
+def test_the_stated_lead_is_found_with_its_power() -> None:
+    """The lead that is found with 80% power has a chance of 80%, and no lead has next to none."""
+    lead = detectable_by_selection(16, 3, 100, 4, 0.03, 0.16)
+
+    assert lead is not None
+    assert chance_of_selection(lead, 16, 3, 100, 4, 0.03, 0.16) == pytest.approx(0.8, abs=0.01)
+    assert chance_of_selection(0.0, 16, 3, 100, 4, 0.03, 0.16) < 0.02
+
+
+@pytest.mark.parametrize(("configurations", "seeds"), [(1, 3), (16, 1)])
+def test_there_is_nothing_to_select_from_one_configuration_or_with_one_seed(configurations: int, seeds: int) -> None:
+    """No lead can be found, which is not a lead of 0."""
+    assert detectable_by_selection(configurations, seeds, 100, 4, 0.03, 0.16) is None
