@@ -1,36 +1,42 @@
 """The command line: thin, over the same definitions that the web UI shows."""
 
-import json
 import os
 import sys
 import warnings
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from sqlalchemy.exc import SQLAlchemyError
 
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.mistakes import FailedWork, UserMistake, listed, refuse
+from grpo_assets.runtime.decisions import compare as compare_decisions
+from grpo_assets.runtime.decisions import current_decision
+from grpo_assets.runtime.ledger import missing_in_store
 from grpo_assets.runtime.plan_page import budget_lines, plan_markdown
 from grpo_assets.runtime.plans import plan_now
 from grpo_assets.runtime.policies import check_sources
 from grpo_assets.runtime.project import Project, open_project, require_writable
-from grpo_assets.runtime.reports import arm_lines, gain_lines, with_interval
-from grpo_assets.runtime.survey import State, survey
+from grpo_assets.runtime.survey import State
 from grpo_assets.runtime.verifier.verifying import ACCEPT_UNSAFE
+from grpo_assets.terminal import (
+    console,
+    errors,
+    line_of,
+    print_comparison,
+    print_decision,
+    print_heldout,
+    print_pending,
+)
+
+if TYPE_CHECKING:
+    from grpo_assets.runs import Goal
 
 INTERRUPTED = 130
-AXES = {"reward": "reward", "curriculum": "curriculum", "seed": "seed", "group_size": "G", "kl_beta": "beta"}
-"""The axes of the matrix, each with its heading in the terminal."""
-
-console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 130)
-errors = Console(highlight=False, markup=False, stderr=True, soft_wrap=True)
 
 
 def _plain_errors(command: Callable[..., None]) -> Callable[..., None]:
@@ -56,6 +62,29 @@ def _plain_errors(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
+def _unsafe_option(command: Callable[..., None]) -> Callable[..., None]:
+    """The option that lets programs run unsealed, here and in the training process."""
+
+    def accept(context: click.Context, parameter: click.Parameter, accepted: bool) -> None:
+        if accepted:
+            os.environ[ACCEPT_UNSAFE] = "1"
+
+    what = "Run a model's programs even where no sandbox can be had."
+    return click.option("--i-accept-unsafe", is_flag=True, expose_value=False, callback=accept, help=what)(command)
+
+
+def _reopen_option(command: Callable[..., None]) -> Callable[..., None]:
+    """The option that goes on after an opening of held-out tasks, with a reason that stays."""
+
+    def checked(context: click.Context, parameter: click.Parameter, reason: str | None) -> str | None:
+        if reason is not None and not (reason.strip() and reason.isprintable()):
+            raise click.BadParameter("a reason in words: it stands in every later summary")
+        return reason
+
+    what = "Select or open again after the held-out tasks were opened; the reason stands in every later summary."
+    return click.option("--reopen", metavar="REASON", callback=checked, help=what)(command)
+
+
 @click.group()
 @click.version_option(package_name="grpo-assets")
 def main() -> None:
@@ -71,37 +100,64 @@ def main() -> None:
 @click.argument("experiment")
 @click.option("--dry-run", is_flag=True, help="List what would be made, and why; make nothing.")
 @click.option("--over-budget", is_flag=True, help="Run also where the plan is over the experiment's budget.")
-@click.option("--i-accept-unsafe", is_flag=True, help="Run a model's programs even where no sandbox can be had.")
+@_unsafe_option
+@_reopen_option
 @_plain_errors
-def run(experiment: str, dry_run: bool, over_budget: bool, i_accept_unsafe: bool) -> None:
+def run(experiment: str, dry_run: bool, over_budget: bool, reopen: str | None) -> None:
     """Make what is missing or stale of EXPERIMENT, up to the selected checkpoint."""
-    if i_accept_unsafe:
-        os.environ[ACCEPT_UNSAFE] = "1"  # for the training process too
     project = _project(experiment)
     if dry_run:
-        _print_pending(project, experiment, "to make")
+        print_pending(project, experiment, "to make")
         return
     require_writable(project)
     check_sources(project, experiment)
     if project.catalog.experiments[experiment].budget and not over_budget:
         _make_plan(project, experiment)
         _refuse_over_budget(project, experiment)
-    failures = _run(project, experiment)
-    folder = project.folder / "store" / "experiments" / experiment
-    _print_outcome(folder)
+    failures = _run(project, experiment, reopen=reopen)
+    print_decision(_folder(project, experiment))
     if failures:
         raise FailedWork("\n  ".join(["what could not be made:", *failures]))
 
 
 @main.command()
 @click.argument("experiment")
-@click.option("--probe", is_flag=True, help="Train two steps, aside, to know how long one takes here.")
-@click.option("--i-accept-unsafe", is_flag=True, help="Run a model's programs even where no sandbox can be had.")
+@_unsafe_option
+@_reopen_option
 @_plain_errors
-def plan(experiment: str, probe: bool, i_accept_unsafe: bool) -> None:
+def evaluate(experiment: str, reopen: str | None) -> None:
+    """Open the held-out tasks for the selected checkpoint of EXPERIMENT: once, on the record."""
+    project = _project(experiment)
+    require_writable(project)
+    decision = current_decision(project, experiment)
+    if decision["selected"] is None:
+        raise UserMistake(
+            f"{experiment}: {decision['outcome']}: {decision['reason']}\n"
+            "  nothing was selected, so the held-out tasks stay closed"
+        )
+    if failures := _run(project, experiment, "heldout_evaluation", reopen):
+        raise FailedWork("\n  ".join(["the held-out evaluation could not be made:", *failures]))
+    print_heldout(_folder(project, experiment))
+
+
+@main.command()
+@click.argument("champion")
+@click.argument("challenger")
+@_plain_errors
+def compare(champion: str, challenger: str) -> None:
+    """Compare the selected checkpoints of two experiments on the dev tasks that both were chosen on."""
+    project = _project(champion)
+    _project(challenger)
+    print_comparison(compare_decisions(project, champion, challenger))
+
+
+@main.command()
+@click.argument("experiment")
+@click.option("--probe", is_flag=True, help="Train two steps, aside, to know how long one takes here.")
+@_unsafe_option
+@_plain_errors
+def plan(experiment: str, probe: bool) -> None:
     """Pilot EXPERIMENT and print its plan: what each variant can learn and costs, and what the matrix can see."""
-    if i_accept_unsafe:
-        os.environ[ACCEPT_UNSAFE] = "1"
     project = _project(experiment)
     require_writable(project)
     check_sources(project, experiment)
@@ -116,19 +172,27 @@ def plan(experiment: str, probe: bool, i_accept_unsafe: bool) -> None:
 def status(experiment: str) -> None:
     """Say of each artifact of EXPERIMENT that is missing, stale or failed why it is."""
     project = _project(experiment)
-    _print_pending(project, experiment, "not current")
+    print_pending(project, experiment, "not current")
 
 
 @main.command()
 @_plain_errors
 def doctor() -> None:
-    """Look this machine over: what holds a model's programs, how fast, and what would make it better."""
+    """Look this machine over, what holds a model's programs and how fast; and the ledgers of the data folder."""
     from grpo_assets.runtime.verifier.doctor import examine
 
     for finding in examine():
         console.print(f"{finding.what:<18} {finding.found}", soft_wrap=True)
         if finding.advice:
             console.print(f"{'':<18} -> {finding.advice}", soft_wrap=True)
+    project = open_project()
+    troubles = {suite: missing_in_store(project, suite) for suite in project.catalog.suites}
+    for suite, (count, openings, trouble) in troubles.items():
+        found = f"{trouble}" if trouble else f"whole: {count} entries, {openings} openings"
+        if count or trouble:
+            console.print(f"{'ledger ' + suite:<18} {found}", soft_wrap=True)
+    if broken := [suite for suite, (*_, trouble) in troubles.items() if trouble]:
+        raise FailedWork(f"the ledger of {listed(broken)} was tampered with or cut off")
 
 
 @main.command()
@@ -157,18 +221,12 @@ def _project(experiment: str) -> Project:
     return project
 
 
-def _print_pending(project: Project, experiment: str, heading: str) -> None:
-    from grpo_assets.runs import targets
-
-    states = survey(project, targets(experiment), hashes=True)
-    pending = {ref: state for ref, state in states.items() if state.condition != "fresh"}
-    console.print(f"{experiment}: {len(pending)} of {len(states)} partitions {heading}")
-    for ref, state in pending.items():
-        console.print(f"  {state.condition:<8} {ref}: {state.reason}", soft_wrap=True)
+def _folder(project: Project, experiment: str) -> Path:
+    return project.folder / "store" / "experiments" / experiment
 
 
 def _make_plan(project: Project, experiment: str) -> None:
-    if failures := _run(project, experiment, plan_only=True):
+    if failures := _run(project, experiment, "experiment_plan"):
         raise FailedWork("\n  ".join(["the plan could not be made:", *failures]))
 
 
@@ -183,7 +241,9 @@ def _refuse_over_budget(project: Project, experiment: str) -> None:
         )
 
 
-def _run(project: Project, experiment: str, plan_only: bool = False) -> list[str]:
+def _run(
+    project: Project, experiment: str, goal: "Goal" = "selected_checkpoint", reopen: str | None = None
+) -> list[str]:
     """Run with a progress bar and a line a batch; returns a line for each artifact that could not be made."""
     from grpo_assets.instance import free_slots_of_killed_runs, open_instance
     from grpo_assets.runs import batches, needed, run
@@ -194,13 +254,13 @@ def _run(project: Project, experiment: str, plan_only: bool = False) -> list[str
     with open_instance(project.folder) as instance, Progress(*columns, console=console) as progress:
         for run_id in free_slots_of_killed_runs(instance):
             progress.print(f"freed the pool slot of run {run_id}, whose process is gone")
-        bar = progress.add_task(experiment, total=len(batches(needed(project, experiment, plan_only))))
-        for ran in run(project, experiment, instance, plan_only):
+        bar = progress.add_task(experiment, total=len(batches(needed(project, experiment, goal))))
+        for ran in run(project, experiment, instance, goal, reopen):
             progress.advance(bar)
             lacking |= ran.failures
             if ran.seconds:
                 made, overhead = made + 1, overhead + ran.overhead
-                progress.print(_line(ran), soft_wrap=True)
+                progress.print(line_of(ran), soft_wrap=True)
     if made:
         console.print(f"Dagster runs: {made}, {overhead / made:.2f} s each beside their steps")
     else:
@@ -210,62 +270,6 @@ def _run(project: Project, experiment: str, plan_only: bool = False) -> list[str
     failed = [f"{ref}: {state.reason}" for ref, state in lacking.items() if state.condition == "failed"]
     waiting = len(lacking) - len(failed)
     return [*failed, f"{waiting} more partitions wait for these"] if waiting else failed
-
-
-def _line(ran: Any) -> str:
-    """What a batch gave: a variant's pass rate, else just its name; or why it failed."""
-    ref = ran.batch[-1]
-    name = ref.key if ref.asset == "dev_evaluation" else ", ".join(map(str, ran.batch))
-    if ran.failures:
-        ref, state = next(iter(ran.failures.items()))
-        return f"FAILED {ref}: {state.reason}"
-    outcome = ""
-    if ref.asset == "dev_evaluation":
-        facts = ran.states[ref].manifest["facts"]
-        outcome = f"  dev pass rate {with_interval(facts['pass_rate'], facts['pass_rate_interval'])}"
-    return f"{name}{outcome}  {ran.seconds:.1f} s"
-
-
-def _print_outcome(folder: Path) -> None:
-    """The table and the decision, as they stand in the experiment's folder."""
-    summary, decided = folder / "summary.json", folder / "selected_checkpoint.json"
-    if not summary.exists() or not decided.exists():
-        return
-    table = json.loads(summary.read_text(encoding="utf-8"))
-    decision = json.loads(decided.read_text(encoding="utf-8"))
-    console.print()
-    console.print(_rich_table(table, decision["selected"]))
-    for line in [*gain_lines(table), *arm_lines(table)]:
-        console.print(line, soft_wrap=True)
-    console.print()
-    chosen = decision["selected"] or "nothing"
-    shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
-    console.print(f"selected: {chosen}\n  {decision['reason']}\n  {shown}", soft_wrap=True)
-
-
-def _rich_table(table: dict, selected: str | None) -> Table:
-    """The experiment table for a terminal: only the axes that vary, an asterisk at the selected variant."""
-    rows = table["variants"]
-    axes = [axis for axis in AXES if len({row[axis] for row in rows}) > 1] or ["curriculum"]
-    printed = Table(box=None, pad_edge=False)
-    headings = [AXES[axis] for axis in axes]
-    for heading in ("", *headings, "dev pass rate", "greedy", "KL", "last reward", "informative (last)"):
-        printed.add_column(heading)
-    base = table["baseline"]
-    rates = [with_interval(base[name], base[f"{name}_interval"]) for name in ("pass_rate", "greedy_pass_rate")]
-    printed.add_row("", "untrained", *[""] * (len(axes) - 1), *rates)
-    for row in rows:
-        cells = ["*" if row["variant"] == selected else "", *(str(row[axis]) for axis in axes)]
-        if row["status"] == "complete":
-            rates = [
-                with_interval(row[name], row[f"{name}_interval"]) for name in ("dev_pass_rate", "dev_greedy_pass_rate")
-            ]
-            informative = f"{row['informative_prompts_training']} ({row['informative_prompts_final_step']})"
-            numbers = [f"{row['kl_to_base']:.3f}", f"{row['last_reward_mean']:.3f}"]
-            printed.add_row(*cells, *rates, *numbers, informative)
-        else:
-            printed.add_row(*cells, f"{row['status']}: {row['reason']}")
-    return printed
 
 
 if __name__ == "__main__":

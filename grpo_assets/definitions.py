@@ -7,6 +7,7 @@ from grpo_assets.assets import (
     curricula,
     evaluations,
     experiments,
+    heldout,
     pilots,
     plans,
     policies,
@@ -16,7 +17,7 @@ from grpo_assets.assets import (
     tasks,
 )
 
-STAGES = [tasks, policies, rewards, pilots, curricula, plans, checkpoints, evaluations, experiments, selection]
+STAGES = [tasks, policies, rewards, pilots, curricula, plans, checkpoints, evaluations, experiments, selection, heldout]
 
 defs = dg.Definitions(
     assets=dg.load_assets_from_modules(STAGES),

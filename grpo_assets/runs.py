@@ -6,9 +6,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from socket import socketpair
 from time import perf_counter
+from typing import Literal
 
 import dagster as dg
 
+from grpo_assets.assets.resources import REOPEN
 from grpo_assets.definitions import defs
 from grpo_assets.domain.lineage import GRAIN, Node, Ref, ancestors
 from grpo_assets.domain.mistakes import FailedWork
@@ -45,15 +47,13 @@ class Ran:
         return {ref: state for ref, state in self.states.items() if state.condition != "fresh"}
 
 
-def targets(experiment: str, plan_only: bool = False) -> list[Ref]:
-    """What a run of an experiment is for: its plan and its decision."""
-    plan = Ref("experiment_plan", experiment)
-    return [plan] if plan_only else [plan, Ref("selected_checkpoint", experiment)]
+Goal = Literal["experiment_plan", "selected_checkpoint", "heldout_evaluation"]
+"""What a run of an experiment is for."""
 
 
-def needed(project: Project, experiment: str, plan_only: bool = False) -> list[Node]:
+def needed(project: Project, experiment: str, goal: Goal = "selected_checkpoint") -> list[Node]:
     """All artifacts that a run of an experiment needs, each after its inputs."""
-    return ancestors(project.graph, targets(experiment, plan_only))
+    return ancestors(project.graph, [Ref(goal, experiment)])
 
 
 def batches(nodes: Iterable[Node]) -> list[Batch]:
@@ -72,20 +72,30 @@ def batches(nodes: Iterable[Node]) -> list[Batch]:
     return [tuple(batch) for batch in found]
 
 
-def run(project: Project, experiment: str, instance: dg.DagsterInstance, plan_only: bool = False) -> Iterator[Ran]:
-    """Make what is missing or no longer current, up to the decision or the plan; yields each batch when it is done.
+def run(
+    project: Project,
+    experiment: str,
+    instance: dg.DagsterInstance,
+    goal: Goal = "selected_checkpoint",
+    reopen: str | None = None,
+) -> Iterator[Ran]:
+    """Make what is missing or no longer current, up to the goal; yields each batch when it is done.
 
     A batch that fails does not stop the others; those that cannot do without it are yielded as they stand.
+
+    Args:
+        reopen: why it may select or open held-out tasks though they have been opened before.
 
     Raises:
         KeyboardInterrupt: when it was told to stop, which Dagster counts as a failure of the run.
         FailedWork: when a run failed for a reason that lies in no artifact, such as a full disk.
     """
-    states = survey(project, targets(experiment, plan_only), hashes=True)
+    states = survey(project, [Ref(goal, experiment)], hashes=True)
+    tags = {"grpo_assets/experiment": experiment, **({REOPEN: reopen} if reopen else {})}
     damaged = {ref for ref, state in states.items() if state.condition == "damaged"}
     with _told_to_stop() as told:
-        for batch in batches(needed(project, experiment, plan_only)):
-            ran = _run_batch(project, experiment, batch, damaged, instance)
+        for batch in batches(needed(project, experiment, goal)):
+            ran = _run_batch(project, batch, damaged, instance, tags)
             if told():
                 raise KeyboardInterrupt
             if ran.trouble:
@@ -93,7 +103,9 @@ def run(project: Project, experiment: str, instance: dg.DagsterInstance, plan_on
             yield ran
 
 
-def _run_batch(project: Project, experiment: str, batch: Batch, damaged: set[Ref], instance: dg.DagsterInstance) -> Ran:
+def _run_batch(
+    project: Project, batch: Batch, damaged: set[Ref], instance: dg.DagsterInstance, tags: Mapping[str, str]
+) -> Ran:
     states = survey(project, batch)
     makeable: list[Ref] = []
     for ref in batch:
@@ -109,7 +121,7 @@ def _run_batch(project: Project, experiment: str, batch: Batch, damaged: set[Ref
         instance=instance,
         run_config=QUIET,
         raise_on_error=False,
-        tags={"grpo_assets/experiment": experiment},
+        tags=dict(tags),
     )
     seconds = perf_counter() - started
     worked = sum(event.step_success_data.duration_ms / 1000 for event in result.all_events if event.is_step_success)

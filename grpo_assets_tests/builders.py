@@ -212,6 +212,7 @@ def table_row(name: str = "a", **parts: Any) -> dict[str, Any]:
     row = {
         "variant": name,
         **AXES,
+        "configuration": name,
         "control": False,
         "status": "complete",
         "reason": None,
@@ -230,6 +231,9 @@ def table_row(name: str = "a", **parts: Any) -> dict[str, Any]:
         "informative_prompts_training": 20,
         "informative_prompts_final_step": 10,
         "warnings": [],
+        "dev_troubles": [],
+        "recipe": fingerprint("recipe"),
+        "weights": fingerprint([name, "weights"]),
     }
     return {**row, **parts}
 

@@ -51,8 +51,9 @@ def test_run_prints_the_table_and_the_decision(data: Path) -> None:
 
     decision = json.loads((data / "store/experiments/mini/selected_checkpoint.json").read_text())
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("dev pass rate 0.") == 8
-    assert f"selected: {decision['selected']}" in done.stdout
+    assert done.stdout.count("dev pass rate 0.") == 16
+    assert f"{decision['outcome']}: nothing\n  {decision['reason']}" in done.stdout
+    assert "Effect of group_size 4 against 2 on the dev pass rate" in done.stdout
     assert "gain over the untrained policy" in done.stdout
     assert "s each beside their steps" in done.stdout
     assert (data / "dagster_home" / "storage").is_dir()
@@ -75,8 +76,9 @@ def test_two_runs_from_scratch_give_the_same_table(data: Path, tmp_path: Path) -
     highest = max(table, key=lambda row: row["last_reward_mean"])
     assert len(table) == 24
     assert highest["informative_prompts_final_step"] == 0
-    assert decision["selected"] != highest["variant"]
-    assert "0 distinct informative prompts (scope final_step)" in decision["passed_over"][highest["variant"]]
+    assert decision["configuration"] != highest["configuration"]
+    reason = decision["passed_over"][highest["configuration"]]
+    assert "0 distinct informative prompts (scope final_step)" in reason
 
 
 def test_plan_pilots_and_says_what_each_variant_can_learn(data: Path) -> None:
@@ -87,7 +89,7 @@ def test_plan_pilots_and_says_what_each_variant_can_learn(data: Path) -> None:
 
     assert planned.returncode == 0, planned.stderr
     assert "(measured)" in planned.stdout
-    assert "8 variants, 6 of them controls" in planned.stdout
+    assert "16 variants, 12 of them controls" in planned.stdout
     assert "What it can see" in planned.stdout
     assert "Planned against actual" not in planned.stdout
     assert not (data / "store/experiments/mini/variants").exists()
@@ -106,8 +108,8 @@ def test_a_run_over_its_budget_is_refused_before_it_trains(data: Path) -> None:
 
     assert refused.returncode == 2
     assert "budget: nothing was trained" in refused.stderr
-    assert "rollouts: 380 are planned, 300 are allowed" in refused.stderr
-    assert "1. drop 4 from group_sizes: 4 variants" in refused.stderr
+    assert "rollouts: 636 are planned, 300 are allowed" in refused.stderr
+    assert "1. drop 4 from group_sizes: 8 variants" in refused.stderr
     assert not (data / "store/experiments/mini/variants").exists()
     assert grpo_assets("run", "mini", "--over-budget", data=data).returncode == 0
 
@@ -127,7 +129,7 @@ def test_dry_run_says_what_and_why_and_makes_nothing(data: Path) -> None:
     done = grpo_assets("run", "mini", "--dry-run", data=data)
 
     assert done.returncode == 0
-    assert "mini: 38 of 38 partitions to make" in done.stdout
+    assert "mini: 58 of 58 partitions to make" in done.stdout
     assert "missing  tasks few: not made yet" in done.stdout
     assert not written(data)
 
@@ -135,19 +137,22 @@ def test_dry_run_says_what_and_why_and_makes_nothing(data: Path) -> None:
 def test_status_says_what_is_stale_and_why(data: Path) -> None:
     """After an edit, what it touches is stale with the setting's name, and the rest is current."""
     grpo_assets("run", "mini", data=data)
-    assert "mini: 0 of 38 partitions not current" in grpo_assets("status", "mini", data=data).stdout
+    assert "mini: 0 of 58 partitions not current" in grpo_assets("status", "mini", data=data).stdout
     edit(data / "experiments" / "mini.yaml", "learning_rate: 0.5", "learning_rate: 0.25")
 
     done = grpo_assets("status", "mini", data=data)
 
     lines = [line.split()[1] for line in done.stdout.splitlines()[1:]]
-    assert lines.count("checkpoint") == 8
+    assert lines.count("checkpoint") == 16
     assert {"tasks", "pilot_rollouts", "prompt_statistics", "curriculum"}.isdisjoint(lines)
     assert "recipe.learning_rate changed from 0.5 to 0.25" in done.stdout
 
 
-def test_an_edit_of_heldout_tasks_changes_nothing_before_the_decision(data: Path) -> None:
-    """Held-out answers turned to garbage: the splits are read again, and all that follows is as it was."""
+def test_an_edit_of_heldout_tasks_changes_nothing_before_the_decision(data: Path, tmp_path: Path) -> None:
+    """Held-out answers turned to garbage: the splits are read again, and all that follows is as it was.
+
+    The same from scratch elsewhere: every artifact up to the decision has the same bytes.
+    """
     spec = {
         "source": "answers",
         "path": "mine.jsonl",
@@ -158,7 +163,11 @@ def test_an_edit_of_heldout_tasks_changes_nothing_before_the_decision(data: Path
     (data / "suites" / "mine.yaml").write_text(yaml.safe_dump(spec))
     (data / "mine.jsonl").write_text("\n".join(map(json.dumps, tasks)))
     edit(data / "experiments" / "mini.yaml", "suite: few", "suite: mine")
-    assert grpo_assets("run", "mini", data=data).returncode == 0
+    edit(data / "experiments" / "mini.yaml", "steps: 4", "steps: 16")
+    other = tmp_path / "elsewhere"
+    subprocess.run(["cp", "-r", str(data), str(other)], check=True)
+    first = grpo_assets("run", "mini", data=data)
+    assert first.returncode == 0, first.stderr
     before = {name: (data / name).read_bytes() for name in written(data) if "store/experiments" in name}
     heldout = {task["id"] for task in tasks if split_of_prompt(task["prompt"]) == "heldout"}
     poisoned = [{**task, "answer": "garbage"} if task["id"] in heldout else task for task in tasks]
@@ -170,6 +179,24 @@ def test_an_edit_of_heldout_tasks_changes_nothing_before_the_decision(data: Path
     assert "Dagster runs: 1," in done.stdout
     assert "tasks mine, train_tasks mine, dev_tasks mine" in done.stdout
     assert {name: (data / name).read_bytes() for name in before} == before
+
+    (other / "mine.jsonl").write_text("\n".join(map(json.dumps, poisoned)))
+    assert grpo_assets("run", "mini", data=other).returncode == 0
+    behind = [file for file in artifacts_of(data) if file.parts[1] not in ("tasks", "heldout_tasks")]
+    assert Path("store/experiments/mini/selected_checkpoint.json") in behind
+    assert len(behind) > 100
+    assert artifacts_of(other) >= set(behind)
+    assert [file for file in behind if (data / file).read_bytes() != (other / file).read_bytes()] == []
+
+
+def artifacts_of(data: Path) -> set[Path]:
+    """The files of all artifacts; manifests, which name what was read, and measured seconds are left out."""
+    files = {Path(name) for name in written(data) if name.startswith("store/") and "/.scratch/" not in name}
+    return {
+        file
+        for file in files
+        if "manifest" not in str(file) and file.name != "metrics.jsonl" and file.parts[1] != "ledgers"
+    }
 
 
 def split_of_prompt(prompt: str) -> str:
@@ -231,7 +258,7 @@ def test_an_unknown_experiment_ends_with_2(data: Path, command: list[str]) -> No
 
     assert done.returncode == 2
     assert "EXPERIMENT: 'tyni' is not allowed" in done.stderr
-    assert "one of half-broken, long-trl, mini, mini-trl, smoke, smollm2, tiny" in done.stderr
+    assert "one of half-broken, learns, long-trl, mini, mini-trl, smoke, smollm2, tiny" in done.stderr
 
 
 def test_no_data_folder_ends_with_2(tmp_path: Path) -> None:
@@ -260,7 +287,7 @@ def test_a_failed_variant_ends_with_1(data: Path) -> None:
     assert done.returncode == 1
     assert "training has diverged" in done.stderr
     assert "Traceback" not in done.stderr
-    assert done.stdout.count("dev pass rate 0.") == 1
+    assert done.stdout.count("dev pass rate 0.") == 2
     assert "failed: step" in done.stdout
 
 
@@ -318,7 +345,7 @@ def test_when_nothing_is_eligible_nothing_is_selected(data: Path) -> None:
 
     decision = json.loads((data / "store/experiments/mini/selected_checkpoint.json").read_text())
     assert done.returncode == 0
-    assert "selected: nothing" in done.stdout
+    assert "nothing eligible: nothing" in done.stdout
     assert decision["selected"] is None
     assert len(decision["passed_over"]) == 8
 
@@ -397,7 +424,7 @@ def test_dagster_itself_materializes_a_partition(data: Path) -> None:
 
     done = grpo_assets("run", "mini", "--dry-run", data=data)
 
-    assert "mini: 37 of 38 partitions to make" in done.stdout
+    assert "mini: 57 of 58 partitions to make" in done.stdout
 
 
 def materialize(data: Path, asset: str, partition: str) -> subprocess.CompletedProcess[str]:
@@ -434,9 +461,9 @@ def test_the_ui_shows_the_lineage_of_the_same_instance(data: Path) -> None:
         server.wait(30)
 
     by_name = {node["assetKey"]["path"][0]: node for node in nodes}
-    assert len(by_name) == 16
+    assert len(by_name) == 17
     assert by_name["checkpoint"]["repository"]["location"]["name"] == "grpo_assets"
-    assert by_name["checkpoint"]["partitionStats"]["numMaterialized"] == 8
+    assert by_name["checkpoint"]["partitionStats"]["numMaterialized"] == 16
     assert {"path": ["experiment_table"]} in by_name["selected_checkpoint"]["dependencyKeys"]
 
 
@@ -461,7 +488,7 @@ def graphql(port: int, query: str) -> dict:
 @pytest.mark.slow
 def test_a_quarter_of_tiny_learns_and_is_not_made_twice(data: Path) -> None:
     """4 variants of real GRPO: the mean gain is at least .20, sampled and greedy, and a second run makes nothing."""
-    edit(data / "experiments" / "tiny.yaml", "seeds: [20260601, 20260602]", "seeds: [20260601]")
+    edit(data / "experiments" / "tiny.yaml", "curricula: [static, informative]", "curricula: [static]")
     edit(data / "experiments" / "tiny.yaml", "kl_betas: [0.0, 0.02]", "kl_betas: [0.02]")
     done = grpo_assets("run", "tiny", data=data)
     assert done.returncode == 0, done.stderr

@@ -3,9 +3,9 @@
 import dagster as dg
 
 from grpo_assets.assets.resources import HEALTH_CHECK, artifact, verified
-from grpo_assets.domain.evaluation import measure
+from grpo_assets.domain.evaluation import measure, task_rates
 from grpo_assets.domain.lineage import Ref
-from grpo_assets.domain.schemas import ROLLOUTS
+from grpo_assets.domain.schemas import ROLLOUTS, TASK_RATES
 from grpo_assets.runtime.artifacts import Draft, Inputs
 from grpo_assets.runtime.policies import load_policy
 from grpo_assets.runtime.project import Project
@@ -46,4 +46,5 @@ def _evaluate(project: Project, ref: Ref, inputs: Inputs, draft: Draft) -> None:
     said = evaluate(policy, tasks, project.graph[ref].settings["samples_per_task"])
     rows, health = verified(said, tasks, draft)
     write_table(draft.folder / f"{ref.asset}.parquet", rows, ROLLOUTS)
+    write_table(draft.folder / "pass_rates.parquet", task_rates(rows), TASK_RATES)
     draft.facts = {"rows": len(rows), **measure(rows), "verifier_health": health}

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -38,6 +39,15 @@ def verified(said: Sequence[dict], tasks: Sequence[dict], draft: Draft) -> tuple
     health = verifier_health(rows, repeats)
     draft.checks["verifier_health"] = Check(not health["troubles"], health)
     return rows, health
+
+
+REOPEN = "grpo_assets/reopen"
+"""Tag of a run: the reason why it may select or open again after an opening of held-out tasks."""
+
+
+def now() -> str:
+    """The time, in UTC, as the ledger states it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 RESOURCES: dict[str, object] = {"project": PROJECT}

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from itertools import product
 from math import prod
 from pathlib import PurePath
@@ -41,6 +42,11 @@ class Variant(BaseModel):
         )
 
     @property
+    def configuration(self) -> str:
+        """The slug without the seed: what is chosen, where the runs of its seeds are its evidence."""
+        return self.slug.replace(f"_seed-{self.seed}_", "_")
+
+    @property
     def visits(self) -> int:
         """Prompts that training visits, one a group."""
         return self.recipe.steps * self.recipe.rollouts_per_step // self.group_size
@@ -65,11 +71,40 @@ def axes_of(experiment: Experiment) -> list[str]:
     return [*(name for name in Variant.model_fields if name not in ("recipe", "own")), *recipe_axes(experiment)]
 
 
+def axis_values(experiment: Experiment) -> dict[str, list]:
+    """The values on each axis by the name that variants have it under, controls included."""
+    matrix = experiment.matrix
+    return {
+        "reward": matrix.rewards,
+        "curriculum": curricula_of(experiment),
+        "seed": matrix.seeds,
+        "group_size": matrix.group_sizes,
+        "kl_beta": matrix.kl_betas,
+        **recipe_axes(experiment),
+    }
+
+
 def curricula_of(experiment: Experiment) -> list[str]:
     """The curricula of an experiment, with the control that an informative order needs."""
     declared = experiment.matrix.curricula
     controlled = experiment.controls == "auto" and "informative" in declared and "random" not in declared
     return [*declared, "random"] if controlled else declared
+
+
+def contrast_name(contrast: Mapping[str, Any]) -> str:
+    """How a declared contrast is called in results."""
+    return ", ".join(f"{axis} {_text(value)}" for axis, value in sorted(contrast.items()))
+
+
+def runs_of(cell: Variant, experiment: Experiment, contrast: Mapping[str, Any]) -> list[str]:
+    """The runs, in the order of the seeds, of a variant's configuration, or of its counterpart in a contrast.
+
+    Args:
+        contrast: values of axes that replace the variant's own; empty for its own configuration.
+    """
+    wanted = {**cell.axes(experiment), **contrast, "seed": None}
+    found = variants(experiment).items()
+    return [slug for slug, variant in found if {**variant.axes(experiment), "seed": None} == wanted]
 
 
 def is_control(curriculum: str, reward: str, experiment: Experiment) -> bool:
@@ -144,11 +179,15 @@ def check_experiment(name: str, experiment: Experiment, catalog: Catalog) -> Non
     _check_names(where, experiment, catalog)
     _check_axes(where, experiment)
     _check_trainer(where, experiment, catalog.policies[experiment.policy].kind)
+    _check_contrasts(where, experiment)
     for recipe, group_size in {(variant.recipe, variant.group_size) for variant in variants(experiment).values()}:
         try:
             solve(group_size, recipe.rollouts_per_step, recipe.device_batch_size)
         except ValueError as error:
             raise refuse(where, "matrix.group_sizes", group_size, str(error)) from None
+    if len(experiment.matrix.seeds) < 2:
+        allowed = "two seeds or more: with one nothing tells a configuration from the luck of its run"
+        raise refuse(where, "matrix.seeds", experiment.matrix.seeds, allowed)
 
 
 def _check_names(where: str, experiment: Experiment, catalog: Catalog) -> None:
@@ -186,6 +225,21 @@ def _check_axes(where: str, experiment: Experiment) -> None:
         raise refuse(
             where, "matrix", {a: v for a, v in axes.items() if len(v) > 1}, "numbers that differ in six digits"
         )
+
+
+def _check_contrasts(where: str, experiment: Experiment) -> None:
+    values = {axis: found for axis, found in axis_values(experiment).items() if axis != "seed"}
+    contrasts = experiment.heldout.contrasts
+    for contrast in contrasts:
+        for axis, value in contrast.items():
+            if axis not in values:
+                raise refuse(where, "heldout.contrasts", axis, f"one of the axes {listed(values)}")
+            if value not in values[axis]:
+                raise refuse(
+                    where, f"heldout.contrasts.{axis}", value, f"one of {listed(values[axis])}, as in the matrix"
+                )
+        if contrasts.count(contrast) > 1:
+            raise refuse(where, "heldout.contrasts", contrast, "each contrast once")
 
 
 def _check_trainer(where: str, experiment: Experiment, kind: str) -> None:

@@ -6,7 +6,8 @@ Keys are built here and never parsed.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from grpo_assets.domain.curriculum import CURRICULA, SEEDED
@@ -33,10 +34,13 @@ GRAIN = {
     "dev_evaluation": "variant",
     "experiment_table": "experiment",
     "selected_checkpoint": "experiment",
+    "heldout_evaluation": "experiment",
 }
 """What a partition of each asset stands for; the assets in the order in which data flows."""
 
-CODE = dict.fromkeys(GRAIN, 3)
+CODE = dict.fromkeys(GRAIN, 3) | dict.fromkeys(
+    ("baseline_evaluation", "dev_evaluation", "experiment_table", "selected_checkpoint", "experiment_plan"), 4
+)
 """Version of the code behind each asset: raised when the same inputs would give another result."""
 
 VERIFIER = 2
@@ -65,12 +69,14 @@ class Node:
         inputs: the artifacts that it reads.
         settings: everything else that can change it, as JSON.
         may_miss: inputs without which it can be made; it then says what it lacks.
+        declared: what its manifest keeps of the specs as they are when it is made, though it does not depend on it.
     """
 
     ref: Ref
     inputs: tuple[Ref, ...]
     settings: Mapping[str, Any]
     may_miss: frozenset[Ref] = frozenset()
+    declared: Mapping[str, Any] = field(default_factory=dict)
 
 
 def request(node: Node, input_fingerprints: Mapping[Ref, str]) -> str:
@@ -89,9 +95,10 @@ def nodes(catalog: Catalog) -> dict[Ref, Node]:
         inputs: Iterable[Ref] = (),
         settings: Mapping[str, Any] | None = None,
         may_miss: Iterable[Ref] = (),
+        declared: Mapping[str, Any] = MappingProxyType({}),
     ) -> Ref:
         ref = Ref(asset, key)
-        node = Node(ref, tuple(inputs), {"code": CODE[asset], **(settings or {})}, frozenset(may_miss))
+        node = Node(ref, tuple(inputs), {"code": CODE[asset], **(settings or {})}, frozenset(may_miss), declared)
         if found.setdefault(ref, node) != node:
             raise UserMistake(f"{ref}: two experiments mean different things by this key")
         return ref
@@ -115,7 +122,26 @@ def nodes(catalog: Catalog) -> dict[Ref, Node]:
     for name, experiment in catalog.experiments.items():
         _add_experiment(add, name, experiment, catalog)
     order = list(GRAIN)
-    return dict(sorted(found.items(), key=lambda item: order.index(item[0].asset)))
+    graph = dict(sorted(found.items(), key=lambda item: order.index(item[0].asset)))
+    _refuse_leaks(graph)
+    return graph
+
+
+def _refuse_leaks(graph: Mapping[Ref, Node]) -> None:
+    """Held-out tasks lead to no decision: a graph in which they do is not there to be run.
+
+    Raises:
+        ValueError: naming the decision.
+    """
+    decisions = [ref for ref in graph if ref.asset == "selected_checkpoint"]
+    for node in ancestors(graph, decisions):
+        if node.ref.asset.startswith("heldout_"):
+            raise ValueError(f"{node.ref} leads to a selected checkpoint; nothing held out may")
+
+
+def assets_above(graph: Mapping[Ref, Node], target: Ref) -> list[str]:
+    """The assets that an artifact is made from, directly or not, itself left out; in the order of the flow."""
+    return list(dict.fromkeys(node.ref.asset for node in ancestors(graph, [target]) if node.ref != target))
 
 
 def _origin(name: str, catalog: Catalog) -> dict[str, Any]:
@@ -164,16 +190,17 @@ def _add_experiment(add: Any, name: str, experiment: Experiment, catalog: Catalo
         reward: add("prompt_statistics", scoring_key(experiment, reward), [pilot, Ref("reward", reward)])
         for reward in experiment.matrix.rewards
     }
-    declared = experiment.model_dump(exclude=PLANNING)
-    spec = add("experiment_spec", name, settings={"experiment": declared, "curricula": curricula_of(experiment)})
+    settings = experiment.model_dump(exclude={*PLANNING, "heldout"})
+    spec = add("experiment_spec", name, settings={"experiment": settings, "curricula": curricula_of(experiment)})
     planning = {"planning": experiment.model_dump(include=PLANNING)}
-    add("experiment_plan", name, [spec, base, train, *scorings.values()], planning)
+    plan = add("experiment_plan", name, [spec, base, train, *scorings.values()], planning)
     evaluation = {**sampler, "samples_per_task": samples}
     baseline_key = f"{experiment.policy}.{experiment.suite}.k{samples}"
     baseline = add("baseline_evaluation", baseline_key, [base, dev], evaluation)
 
     orders = {mode: code_fingerprint(mode, CURRICULA[mode]) for mode in curricula_of(experiment)}
-    results = []
+    declared = {"contrasts": experiment.heldout.contrasts}
+    trained, evaluated = [], []
     for slug, variant in variants(experiment).items():
         seed = {"seed": variant.seed} if variant.curriculum in SEEDED else {}
         curriculum = add(
@@ -190,11 +217,22 @@ def _add_experiment(add: Any, name: str, experiment: Experiment, catalog: Catalo
             "variant": variant.model_dump(exclude={"recipe", "own"}),
         }
         key = f"{name}/{slug}"
-        checkpoint = add("checkpoint", key, [curriculum, train, Ref("reward", variant.reward), base], training)
-        results += [checkpoint, add("dev_evaluation", key, [checkpoint, base, dev], evaluation)]
-    statistics = {name: catalog.libraries[name] for name in ("scipy", "statsmodels")}
-    table = add("experiment_table", name, [spec, baseline, *results], {"libraries": statistics}, may_miss=results)
-    add("selected_checkpoint", name, [table], {"selection": experiment.selection.model_dump()})
+        inputs = [curriculum, train, Ref("reward", variant.reward), base]
+        trained.append(add("checkpoint", key, inputs, training, declared=declared))
+        evaluated.append(add("dev_evaluation", key, [trained[-1], base, dev], evaluation))
+    statistics = {"libraries": {name: catalog.libraries[name] for name in ("numpy", "scipy", "statsmodels")}}
+    results = [*trained, *evaluated]
+    table = add("experiment_table", name, [spec, dev, baseline, *results], statistics, may_miss=results)
+    selection = {"selection": experiment.selection.model_dump(), **statistics}
+    selected = add("selected_checkpoint", name, [table, plan], selection)
+    heldout = Ref("heldout_tasks", experiment.suite)
+    final = {
+        **evaluation,
+        "samples_per_task": experiment.heldout.samples_per_task or samples,
+        "contrasts": experiment.heldout.contrasts,
+        "statistics": statistics,
+    }
+    add("heldout_evaluation", name, [selected, heldout, base, *trained], final, may_miss=trained)
 
 
 def pilot_key(experiment: Experiment) -> str:

@@ -81,6 +81,28 @@ STATISTICS = pa.schema(
     ]
 )
 
+TASK_RATES = pa.schema(
+    [
+        pa.field("task_key", pa.string(), nullable=False),
+        pa.field("sampled", pa.float64(), nullable=False),  # pass rate in [0, 1]
+        pa.field("greedy", pa.float64(), nullable=False),
+    ]
+)
+
+SCORED_TASKS = pa.schema(
+    [
+        pa.field("task_key", pa.string(), nullable=False),
+        pa.field("cluster", pa.int64(), nullable=False),  # of near-duplicates, from 0
+    ]
+)
+
+SCORES = pa.schema(
+    [
+        pa.field("variant", pa.string(), nullable=False),  # slug; empty for the untrained policy
+        pa.field("pass_rates", pa.list_(pa.float64()), nullable=False),  # in the order of the scored tasks
+    ]
+)
+
 CURRICULUM = pa.schema(
     [
         pa.field("position", pa.int64(), nullable=False),  # in the visiting order, from 0

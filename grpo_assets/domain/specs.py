@@ -243,6 +243,17 @@ class Selection(Spec):
     min_informative_prompts: Annotated[int, Field(strict=True, ge=0)]
     """Distinct prompts that were informative by correctness, counted over the scope."""
     informative_scope: Literal["training", "final_step"] = "training"
+    allow_missing: Annotated[bool, Field(strict=True)] = False
+    """Decide also where a value of an axis has no complete variant at all; without it the decision is refused."""
+
+
+class Heldout(Spec):
+    """What the held-out tasks are opened for; declared before training, or it is no confirmation."""
+
+    samples_per_task: Annotated[int, Field(strict=True, ge=1, le=1024)] | None = None
+    """Sampled completions of each held-out task; as many as in the dev evaluation when it is left out."""
+    contrasts: list[Annotated[dict[str, Any], Field(min_length=1)]] = []
+    """Each a control: the selected configuration but for these values of axes, as `{curriculum: static}`."""
 
 
 class Budget(Spec):
@@ -274,6 +285,7 @@ class Experiment(Spec):
     matrix: Matrix
     evaluation: Evaluation
     selection: Selection
+    heldout: Heldout = Heldout()
     controls: Literal["auto", "none"] = "auto"
     """`auto` adds the random order to an experiment with the informative one, as its control."""
     budget: Budget | None = None

@@ -7,7 +7,9 @@ import numpy as np
 from scipy.stats import t
 
 from grpo_assets.domain.arms import matched_variants
-from grpo_assets.domain.evaluation import gain, pass_rates
+from grpo_assets.domain.evaluation import gain
+from grpo_assets.domain.fingerprints import fingerprint
+from grpo_assets.domain.scores import TaskRates
 
 MEASURED = (
     "checkpoint",
@@ -25,7 +27,12 @@ MEASURED = (
     "informative_prompts_training",
     "informative_prompts_final_step",
     "warnings",
+    "dev_troubles",
+    "recipe",
+    "weights",
 )
+WEIGHTS = ("adapter/", "policy.json")
+"""The files of a checkpoint that hold what was trained, by the start of their names."""
 
 
 def table_row(slug: str, axes: Mapping[str, Any], trained: Mapping[str, Any], evaluated: Mapping[str, Any]) -> dict:
@@ -35,22 +42,36 @@ def table_row(slug: str, axes: Mapping[str, Any], trained: Mapping[str, Any], ev
 
     Args:
         axes: the variant's value on each axis of the matrix, and whether it is a `control`.
-        trained, evaluated: `condition` and `reason` of its checkpoint and of its dev evaluation, with their
-            `facts` and `fingerprint` where they are fresh.
+        trained, evaluated: `condition` and `reason` of its checkpoint and of its dev evaluation, and where they are
+            fresh their `manifest`.
+
+    Returns:
+        among others `recipe`, the identity of all settings of training and evaluation beside the axes, and `weights`,
+        that of what was trained.
     """
     row = {"variant": slug, **axes}
     for step in (trained, evaluated):
         if step["condition"] != "fresh":
             status = "failed" if step["condition"] == "failed" else "missing"
             return {**row, "status": status, "reason": step["reason"], **dict.fromkeys(MEASURED)}
-    facts = {**{f"dev_{name}": value for name, value in evaluated["facts"].items()}, **trained["facts"]}
-    facts["kl_to_base"] = evaluated["facts"]["kl_to_base"]
-    facts["checkpoint"] = trained["fingerprint"]
+    training, evaluation = trained["manifest"], evaluated["manifest"]
+    facts = {**{f"dev_{name}": value for name, value in evaluation["facts"].items()}, **training["facts"]}
+    facts["kl_to_base"] = evaluation["facts"]["kl_to_base"]
+    facts["dev_troubles"] = evaluation["facts"]["verifier_health"]["troubles"]
+    facts["checkpoint"] = training["fingerprint"]
+    facts["recipe"] = fingerprint([_beside(axes, training["settings"]), evaluation["settings"]])
+    facts["weights"] = fingerprint({n: f["sha256"] for n, f in training["files"].items() if n.startswith(WEIGHTS)})
     parts = facts["ageing"]["parts"]
     facts["predicted_informative_groups"] = round(sum(part["predicted"] * part["groups"] for part in parts), 2)
     facts["informative_by_tenth"] = [[round(part["predicted"], 4), round(part["realised"], 4)] for part in parts]
     facts["pilot_aged"] = facts["ageing"]["aged"]
     return {**row, "status": "complete", "reason": None, **{name: facts[name] for name in MEASURED}}
+
+
+def _beside(axes: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a training but for its values on the axes."""
+    recipe = {key: value for key, value in settings["recipe"].items() if key not in axes}
+    return {**settings, "variant": None, "recipe": recipe}
 
 
 def informative_over_random(
@@ -80,16 +101,11 @@ def informative_over_random(
     return {"pairs": len(pairs), "ratio": ratio, "interval": interval, "ratio_with_pilot": with_pilot}
 
 
-def comparison(baseline: Sequence[dict], trained: Sequence[Sequence[dict]]) -> dict[str, dict] | None:
-    """The gain of the trained variants over the untrained policy, sampled and greedy; None where none is complete.
-
-    Args:
-        baseline: dev rollouts of the untrained policy.
-        trained: dev rollouts of each complete variant.
-    """
+def comparison(untrained: TaskRates, trained: Sequence[TaskRates]) -> dict[str, dict] | None:
+    """The gain of the trained variants over the untrained policy, sampled and greedy; None where none is complete."""
     if not trained:
         return None
     return {
-        decoding: gain(pass_rates(baseline, decoding), [pass_rates(rows, decoding) for rows in trained])
-        for decoding in ("sampled", "greedy")
+        "sampled": gain(untrained.sampled, np.array([rates.sampled for rates in trained])),
+        "greedy": gain(untrained.greedy, np.array([rates.greedy for rates in trained])),
     }

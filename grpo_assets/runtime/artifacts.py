@@ -43,6 +43,8 @@ class Inputs:
     def folder(self, asset: str, key: str | None = None) -> Path:
         """A local folder with the files of an input."""
         ref = self._ref(asset, key)
+        if ref.asset == "heldout_tasks":
+            raise ValueError("held-out tasks are opened on the record: see ledger.open_heldout")
         return self._store.local_folder(ref, self.manifest(asset, key))
 
     def rows(self, asset: str, key: str | None = None) -> list[dict]:
@@ -50,8 +52,8 @@ class Inputs:
         return read_table(self.folder(asset, key) / f"{asset}.parquet")
 
     def _ref(self, asset: str, key: str | None) -> Ref:
-        refs = [ref for ref in self._states if ref.asset == asset and key in (None, ref.key)]
-        if len(refs) != 1:
+        refs = [Ref(asset, key)] if key else [ref for ref in self._states if ref.asset == asset]
+        if len(refs) != 1 or refs[0] not in self._states:
             raise KeyError(f"{asset} {key or ''} is not one of the declared inputs")
         return refs[0]
 
@@ -77,6 +79,7 @@ class Draft:
     """What a body makes: files in `folder`, facts for the manifest, and an identity where content decides it.
 
     Attributes:
+        request: what was asked for, see `lineage.request`.
         facts: goes into the manifest and on the asset's page; JSON.
         content: identity of the artifact by what is in it; by default the identity is that of the request.
         pages: files in the folder that hold Markdown for the asset's page, by title.
@@ -84,6 +87,7 @@ class Draft:
     """
 
     folder: Path
+    request: str
     open_state: Callable[[], Path]
     facts: dict[str, Any] = field(default_factory=dict)
     content: str | None = None
@@ -124,7 +128,7 @@ def make(project: Project, ref: Ref, body: Callable[[Inputs, Draft], None]) -> M
         fingerprints = {input_ref: states[input_ref].fingerprint for input_ref in node.inputs}
         asked = request(node, fingerprints)
         with store.draft(ref) as folder:
-            draft = Draft(folder, partial(store.state, ref, asked))
+            draft = Draft(folder, asked, partial(store.state, ref, asked))
             try:
                 body(Inputs(store, node, states), draft)
                 manifest = store.commit(ref, folder, _manifest(project, node, fingerprints, asked, draft))
@@ -150,6 +154,7 @@ def _manifest(
         "fingerprint": fingerprint([node.ref.asset, draft.content]) if draft.content else asked,
         "inputs": {str(ref): value for ref, value in fingerprints.items()},
         "settings": node.settings,
+        "declared": dict(node.declared),
         "facts": draft.facts,
         "pages": draft.pages,
         "checks": {name: check._asdict() for name, check in draft.checks.items()},

@@ -60,6 +60,22 @@ def plan_picture(plan: dict[str, Any]) -> str:
     return _markdown(figure, "expected informative groups and their cost by variant")
 
 
+def interaction_picture(found: Sequence[dict[str, Any]]) -> str:
+    """Mean dev pass rates over two axes at a time, a line for each value of the second: parallel lines add up."""
+    if not found:
+        return "No two axes have several values.\n"
+    figure, panels = _figure(len(found))
+    for panel, pair in zip(np.atleast_1d(panels), found, strict=True):
+        places = np.arange(len(pair["values"][0]))
+        means = np.array([[np.nan if mean is None else mean for mean in row] for row in pair["means"]])
+        for column, value in enumerate(pair["values"][1]):
+            panel.plot(places, means[:, column], "o-", color=str(0.6 * column / len(pair["values"][1])), label=value)
+        panel.set_xticks(places, [str(value) for value in pair["values"][0]], rotation=20)
+        panel.set(xlabel=pair["axes"][0], ylabel="mean dev pass rate")
+        panel.legend(title=pair["axes"][1])
+    return _markdown(figure, "mean dev pass rates over two axes at a time")
+
+
 def _figure(columns: int) -> tuple[Any, Any]:
     from matplotlib.figure import Figure  # takes half a second
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from grpo_assets.domain.power import LEAD
 from grpo_assets.runtime.reports import markdown_table
 
 
@@ -130,7 +131,9 @@ def _power_lines(power: dict) -> list[str]:
         if found["effects"][1] is None:
             seen = ["nothing: six matched pairs are the least"] * 3
         rows.append([f"{axis} ({found['matched_pairs']} matched pairs, {power['dev_tasks']} dev tasks)", *seen])
-    rows.append(["selection: between two configurations", *map(_points, power["selection"])])
+    rows.append(["selection: one configuration alone ahead", *map(_points, power["selection"])])
+    chances = ["nothing" if chance is None else f"{chance:.0%}" for chance in power["selection_finds"]]
+    rows.append([f"chance that a configuration {100 * LEAD:.0f} points better is found alone ahead", *chances])
     heldout = "no held-out tasks" if power["heldout"] is None else _points(power["heldout"])
     rows.append(["held-out test: one checkpoint over the untrained policy", *[heldout] * 3])
     headings = ["smallest effect found with 80% power at 5%", *(f"seed sd {sd * factor:.2g}" for factor in (0.5, 1, 2))]

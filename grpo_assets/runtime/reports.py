@@ -60,8 +60,76 @@ def table_markdown(table: dict) -> str:
         "warnings",
     ]
     return "\n".join(
-        [f"# {table['experiment']}", "", *markdown_table(headings, rows), "", *gain_lines(table), *arm_lines(table), ""]
+        [
+            f"# {table['experiment']}",
+            "",
+            *markdown_table(headings, rows),
+            "",
+            *gain_lines(table),
+            *arm_lines(table),
+            "",
+            *effect_lines(table),
+            "",
+        ]
     )
+
+
+def effect_lines(table: dict) -> list[str]:
+    """What each value of an axis does against the first one, over matched variants, a sentence each."""
+    lines = []
+    for row in table["effects"]:
+        mean = with_interval(row["effect"], row["interval"], sign=True) if row["interval"] else f"{row['effect']:+.3f}"
+        sure = row["reason"] or f"p {row['p']:.2g}, Holm {row['p_holm']:.2g}"
+        what = f"{row['axis']} {row['value']} against {row['against']}"
+        lines.append(f"Effect of {what} on the dev pass rate: {mean} over {row['pairs']} matched pairs; {sure}.")
+    return lines
+
+
+def decision_markdown(decision: dict) -> str:
+    """The decision as a page: what was chosen and how sure that is, and each configuration that was compared."""
+    chances = [
+        [
+            f"{'**' if row['configuration'] == decision['configuration'] else ''}{row['configuration']}",
+            f"{row['dev_pass_rate']:.3f}",
+            f"{row['shrunken']:.3f}",
+            f"{row['behind']:.3f} (se {row['behind_error']:.3f})",
+            "tied" if row["tied"] else "",
+            f"{row['wins']:.0%}",
+            f"{row['kl_to_base']:.3f}",
+        ]
+        for row in decision["configurations"]
+    ]
+    headings = ["configuration", "dev pass rate", "shrunken", "behind the best", "", "wins", "KL to base"]
+    passed = [f"- {name}: {reason}" for name, reason in decision["passed_over"].items()]
+    lines = [f"# Decision of {decision['experiment']}: {decision['outcome']}", "", *decision_lines(decision), ""]
+    return "\n".join([*lines, *markdown_table(headings, chances), "", "Passed over:", "", *passed, ""])
+
+
+def decision_lines(decision: dict) -> list[str]:
+    """What was chosen, why, and how sure that is."""
+    lines = [f"{decision['outcome']}: {decision['selected'] or 'nothing'}", f"  {decision['reason']}"]
+    if decision["evidence"]:
+        gain = decision["over_untrained"]
+        lines.append(
+            f"  over the untrained policy {gain['gain']:+.3f} (standard error {gain['error']:.3f}, p {gain['p']:.2g})"
+        )
+        for target, words in (("checkpoint", "of this checkpoint"), ("configuration", "of a new run of it")):
+            found = decision["evidence"][target]
+            score = found["reason"] if found["value"] is None else with_interval(found["value"], found["interval"])
+            lines.append(f"  bias-corrected dev pass rate {words}: {score}")
+    ledger = decision["isolation"]["ledger"]
+    lines.append(f"  selections on these dev tasks so far: {ledger['selections_on_these_dev_tasks']}")
+    return [*lines, *opening_lines(ledger["openings_before"], ledger["reopened"])]
+
+
+def opening_lines(openings: Sequence[dict], reopened: str | None = None) -> list[str]:
+    """The openings of the held-out tasks so far, and why there was more than one."""
+    lines = [
+        f"  held-out tasks opened for {entry['experiment']}: {entry['why']}"
+        + (f"; reopened: {entry['reopened']}" if entry["reopened"] else "")
+        for entry in openings
+    ]
+    return [*lines, f"  selected after that because: {reopened}"] if reopened else lines
 
 
 def arm_lines(table: dict) -> list[str]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock
 
-from grpo_assets.domain.lineage import Ref
+from grpo_assets.domain.lineage import GRAIN, Ref
 
 MANIFEST_KEYS = {"request", "fingerprint", "inputs", "settings", "facts", "pages", "checks", "files"}
 
@@ -38,7 +38,7 @@ def place(ref: Ref) -> Place:
         experiment, slug = ref.key.split("/")
         folder = f"experiments/{experiment}/variants/{slug}"
         return Place(folder, f"{folder}/checkpoint_manifest.json", f"{folder}/failure.json")
-    if ref.asset in ("experiment_spec", "experiment_plan", "experiment_table", "selected_checkpoint"):
+    if GRAIN[ref.asset] == "experiment":
         folder = f"experiments/{ref.key}"
         manifests = f"{folder}/manifests/{ref.asset}"
         return Place(folder, f"{manifests}.json", f"{manifests}.failure.json")
@@ -241,6 +241,7 @@ def write_table(file: Path, rows: list[dict], schema: pa.Schema) -> None:
     unknown = {column for row in rows for column in row} - set(schema.names)
     if unknown:
         raise ValueError(f"{file.name}: the schema has no column {sorted(unknown)}")
+    file.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), file)
 
 

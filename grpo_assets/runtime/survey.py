@@ -31,13 +31,8 @@ class State:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Condition, reason and, where the artifact is fresh, its facts and fingerprint."""
-        return {
-            "condition": self.condition,
-            "reason": self.reason,
-            "facts": self.manifest["facts"] if self.manifest else None,
-            "fingerprint": self.manifest["fingerprint"] if self.manifest else None,
-        }
+        """Condition, reason and manifest, as values that the domain takes."""
+        return {"condition": self.condition, "reason": self.reason, "manifest": self.manifest}
 
 
 def survey(project: Project, targets: Iterable[Ref], hashes: bool = False) -> dict[Ref, State]:

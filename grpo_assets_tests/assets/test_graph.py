@@ -27,8 +27,12 @@ EXPECTED = {
     "baseline_evaluation": ("training", {"base_policy", "dev_tasks"}),
     "checkpoint": ("training", {"curriculum", "train_tasks", "reward", "base_policy"}),
     "dev_evaluation": ("training", {"checkpoint", "base_policy", "dev_tasks"}),
-    "experiment_table": ("experiments", {"experiment_spec", "baseline_evaluation", "checkpoint", "dev_evaluation"}),
-    "selected_checkpoint": ("experiments", {"experiment_table"}),
+    "experiment_table": (
+        "experiments",
+        {"experiment_spec", "dev_tasks", "baseline_evaluation", "checkpoint", "dev_evaluation"},
+    ),
+    "selected_checkpoint": ("experiments", {"experiment_table", "experiment_plan"}),
+    "heldout_evaluation": ("heldout", {"selected_checkpoint", "heldout_tasks", "base_policy", "checkpoint"}),
 }
 
 
@@ -89,7 +93,7 @@ def test_no_partition_leads_from_heldout_tasks_to_the_decision(experiment: str) 
 def test_an_edge_that_the_domain_does_not_know_cannot_be_declared() -> None:
     """An asset that declares held-out tasks beside its inputs fails when it is loaded."""
     with pytest.raises(ValueError, match="selected_checkpoint declares \\['heldout_tasks'\\], which it does not read"):
-        inputs_of("selected_checkpoint", "experiment_table", "heldout_tasks")
+        inputs_of("selected_checkpoint", "experiment_table", "experiment_plan", "heldout_tasks")
 
 
 def test_an_edge_of_the_domain_cannot_be_left_out() -> None:
@@ -101,6 +105,7 @@ def test_an_edge_of_the_domain_cannot_be_left_out() -> None:
 def test_gpu_steps_share_a_pool_and_carry_every_executors_tag() -> None:
     """Steps that load a model take a slot of the GPU pool; the others take none."""
     on_gpu = {"base_policy", "pilot_rollouts", "checkpoint", "baseline_evaluation", "dev_evaluation"}
+    on_gpu.add("heldout_evaluation")
 
     for key in GRAPH.get_all_asset_keys():
         op = defs.resolve_assets_def(key).op

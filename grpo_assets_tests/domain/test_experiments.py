@@ -33,11 +33,14 @@ AXES = st.fixed_dictionaries(
         "curricula": st.lists(st.sampled_from(["static", "informative", "random"]), min_size=1, unique=True),
     }
 )
-ALL_KEYS = "budget, controls, evaluation, matrix, pilot, policy, recipe, seed_deviation, selection, suite, trainer"
+ALL_KEYS = (
+    "budget, controls, evaluation, heldout, matrix, pilot, policy, recipe, seed_deviation, selection, suite, trainer"
+)
 RECIPE_KEYS = ", ".join(sorted(Recipe.model_fields))
 POLICY_KEYS = "suite, pretraining, path, revision, package, dtype"
 BUILT = "suite, pretraining (may be left out)"
 HUB = "dtype, path, revision"
+TWO_SEEDS = {"seeds": [1, 2]}
 MATRIX_KEYS = "curricula, group_sizes, kl_betas, rewards, seeds"
 AT_LEAST = "greater than or equal to"
 AT_MOST = "less than or equal to"
@@ -375,6 +378,32 @@ def test_a_sampler_keeps_all_tokens_unless_told() -> None:
             "None",
             RANK,
         ),
+        # contrasts that are none
+        (
+            experiment_dict(heldout={"contrasts": [{"seed": 1}]}),
+            "heldout.contrasts",
+            "'seed'",
+            "one of the axes curriculum, group_size, kl_beta, reward",
+        ),
+        (
+            experiment_dict(heldout={"contrasts": [{"curriculum": "random"}]}),
+            "heldout.contrasts.curriculum",
+            "'random'",
+            "one of static, as in the matrix",
+        ),
+        (
+            experiment_dict(heldout={"contrasts": [{"kl_beta": 0.0}, {"kl_beta": 0.0}]}),
+            "heldout.contrasts",
+            "{'kl_beta': 0.0}",
+            "each contrast once",
+        ),
+        # one seed
+        (
+            experiment_dict(),
+            "matrix.seeds",
+            "[1]",
+            "two seeds or more: with one nothing tells a configuration from the luck of its run",
+        ),
         # groups that do not fill a step
         (experiment_dict(matrix={"group_sizes": [4, 3]}), "matrix.group_sizes", "3", DIVISORS.format(3)),
         (experiment_dict(matrix={"group_sizes": [16]}), "matrix.group_sizes", "16", DIVISORS.format(16)),
@@ -390,9 +419,10 @@ def test_parts_that_do_not_fit_together_are_refused(content: dict, field: str, v
 @pytest.mark.parametrize(
     "content",
     [
-        experiment_dict(),
-        experiment_dict(suite="own"),
-        trl_experiment_dict(),
+        experiment_dict(matrix=TWO_SEEDS),
+        experiment_dict(suite="own", matrix=TWO_SEEDS),
+        trl_experiment_dict(matrix=TWO_SEEDS),
+        experiment_dict(matrix={**TWO_SEEDS, "curricula": ["static"]}, heldout={"contrasts": [{"kl_beta": 0.0}]}),
         experiment_dict(matrix={"seeds": [0, 2**32 - 1], "group_sizes": [2, 4, 8], "kl_betas": [0.02, 0.020001]}),
     ],
 )

@@ -18,7 +18,9 @@ from grpo_assets_tests.builders import (
     trl_experiment_dict,
 )
 
-RECORDED = frozenset({"experiment_spec", "experiment_plan", "experiment_table", "selected_checkpoint"})
+RECORDED = frozenset(
+    {"experiment_spec", "experiment_plan", "experiment_table", "selected_checkpoint", "heldout_evaluation"}
+)
 """What holds the declared experiment itself or is made from it: the spec, plan, table and decision."""
 TRAINED = RECORDED | {"checkpoint", "dev_evaluation"}
 ORDERED = TRAINED | {"curriculum"}
@@ -91,8 +93,9 @@ def test_the_graph_is_the_designed_one() -> None:
         "baseline_evaluation": {"base_policy", "dev_tasks"},
         "checkpoint": {"curriculum", "train_tasks", "reward", "base_policy"},
         "dev_evaluation": {"checkpoint", "base_policy", "dev_tasks"},
-        "experiment_table": {"experiment_spec", "baseline_evaluation", "checkpoint", "dev_evaluation"},
-        "selected_checkpoint": {"experiment_table"},
+        "experiment_table": {"experiment_spec", "dev_tasks", "baseline_evaluation", "checkpoint", "dev_evaluation"},
+        "selected_checkpoint": {"experiment_table", "experiment_plan"},
+        "heldout_evaluation": {"selected_checkpoint", "heldout_tasks", "base_policy", "checkpoint"},
     }
 
 
@@ -144,8 +147,8 @@ def test_only_results_of_variants_may_miss() -> None:
     graph = nodes(full())
 
     for ref, node in graph.items():
-        expected = {"checkpoint", "dev_evaluation"} if ref.asset == "experiment_table" else set()
-        assert {missing.asset for missing in node.may_miss} == expected
+        may = {"experiment_table": {"checkpoint", "dev_evaluation"}, "heldout_evaluation": {"checkpoint"}}
+        assert {missing.asset for missing in node.may_miss} == may.get(ref.asset, set())
         assert node.may_miss <= set(node.inputs)
 
 

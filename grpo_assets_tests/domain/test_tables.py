@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from grpo_assets.domain.fingerprints import fingerprint
+from grpo_assets.domain.scores import TaskRates
 from grpo_assets.domain.tables import MEASURED, comparison, informative_over_random, table_row
-from grpo_assets_tests.builders import AXES, evaluation_rows, experiment, variant
+from grpo_assets_tests.builders import AXES, experiment, variant
 from grpo_assets_tests.builders import table_row as built_row
 
 TRAINED = {
@@ -31,12 +34,24 @@ EVALUATED = {
     "greedy_pass_rate_interval": [0.6, 0.95],
     "kl_to_base": 0.02,
     "no_verdict": 0,
+    "verifier_health": {"troubles": ["flip_rate 0.020 is above 0.01"]},
 }
 
 
-def fresh(facts: dict[str, Any]) -> dict[str, Any]:
+def fresh(facts: dict[str, Any], weights: str = "1" * 64, **settings: Any) -> dict[str, Any]:
     """A step whose artifact is there."""
-    return {"condition": "fresh", "reason": None, "facts": facts, "fingerprint": "f" * 64}
+    manifest = {
+        "facts": facts,
+        "fingerprint": "f" * 64,
+        "settings": {"recipe": {"steps": 4}, "variant": dict(AXES), **settings},
+        "files": {"policy.json": {"sha256": weights}, "metrics.jsonl": {"sha256": facts_hash(facts)}},
+    }
+    return {"condition": "fresh", "reason": None, "manifest": manifest}
+
+
+def facts_hash(facts: dict[str, Any]) -> str:
+    """Another file of the artifact, which says nothing of its weights."""
+    return fingerprint(facts)
 
 
 def lacking(condition: str, reason: str) -> dict[str, Any]:
@@ -50,7 +65,7 @@ def test_row_of_a_complete_variant() -> None:
 
     row = table_row(cell.slug, cell.axes(experiment()), fresh(TRAINED), fresh(EVALUATED))
 
-    assert row == {
+    assert {name: value for name, value in row.items() if name not in ("recipe", "weights")} == {
         "variant": "reward_v0_correctness_static_seed-7_g-4_kl-0.02_static",
         "seed": 7,
         "group_size": 4,
@@ -74,7 +89,39 @@ def test_row_of_a_complete_variant() -> None:
         "informative_prompts_training": 12,
         "informative_prompts_final_step": 3,
         "warnings": ["30% of the completions were cut off"],
+        "dev_troubles": ["flip_rate 0.020 is above 0.01"],
     }
+
+
+def test_the_identity_of_the_weights_is_that_of_their_files() -> None:
+    """Two checkpoints with equal weights are known as equal, whatever else lies beside them."""
+    first, other, same = (
+        table_row("slug", AXES, fresh(facts, weights), fresh(EVALUATED))["weights"]
+        for facts, weights in (
+            (TRAINED, "1" * 64),
+            (TRAINED, "2" * 64),
+            ({**TRAINED, "groups": 21}, "1" * 64),
+        )
+    )
+
+    assert first == same != other
+
+
+def test_variants_of_one_matrix_have_one_recipe() -> None:
+    """What the axes decide is no part of it; any other setting of training or evaluation is."""
+    axes = {**AXES, "learning_rate": 0.1}
+    plain, axis, steps, sampled = (
+        table_row("slug", axes, fresh(TRAINED, recipe=recipe), fresh(EVALUATED, samples_per_task=samples))["recipe"]
+        for recipe, samples in (
+            ({"steps": 4, "learning_rate": 0.1}, 4),
+            ({"steps": 4, "learning_rate": 0.2}, 4),
+            ({"steps": 5, "learning_rate": 0.1}, 4),
+            ({"steps": 4, "learning_rate": 0.1}, 8),
+        )
+    )
+
+    assert plain == axis
+    assert len({plain, steps, sampled}) == 3
 
 
 @pytest.mark.parametrize(
@@ -98,7 +145,7 @@ def test_row_of_a_variant_that_lacks_something(trained: dict, evaluated: dict, s
 @pytest.mark.parametrize("evaluated", [fresh(EVALUATED), lacking("missing", "not evaluated")])
 def test_all_rows_have_the_same_columns(evaluated: dict) -> None:
     """A table can be built from rows of complete and of missing variants."""
-    row = table_row("slug", {**AXES, "control": False}, fresh(TRAINED), evaluated)
+    row = table_row("slug", {**AXES, "configuration": "slug", "control": False}, fresh(TRAINED), evaluated)
 
     assert list(row) == list(built_row())
 
@@ -109,13 +156,18 @@ def test_a_measure_that_is_absent_is_an_error() -> None:
         table_row("slug", AXES, fresh({"ageing": TRAINED["ageing"]}), fresh(EVALUATED))
 
 
+def rates(sampled: list[float], greedy: list[float]) -> TaskRates:
+    """What an evaluation measured on two tasks."""
+    return TaskRates(["a", "b"], np.array(sampled), np.array(greedy))
+
+
 def test_comparison_has_both_ways_of_decoding() -> None:
     """The gain of the sampled rollouts stands beside that of the greedy ones."""
-    baseline = evaluation_rows("a", "ff", "p") + evaluation_rows("b", "pf", "p")
-    trained = evaluation_rows("b", "pp", "p") + evaluation_rows("a", "pf", "f")
+    baseline, trained = rates([0.0, 0.5], [1.0, 1.0]), rates([0.5, 1.0], [0.0, 1.0])
 
     compared = comparison(baseline, [trained, trained])
 
+    assert compared is not None
     assert list(compared) == ["sampled", "greedy"]
     assert (compared["sampled"]["mean"], compared["sampled"]["gain"]) == (0.75, 0.5)
     assert (compared["greedy"]["mean"], compared["greedy"]["gain"]) == (0.5, -0.5)
@@ -123,16 +175,7 @@ def test_comparison_has_both_ways_of_decoding() -> None:
 
 def test_there_is_no_comparison_without_a_trained_variant() -> None:
     """Where no variant is complete there is no gain, not one of 0."""
-    assert comparison(evaluation_rows("a", "pf"), []) is None
-
-
-def test_comparison_of_other_tasks_is_refused() -> None:
-    """A variant that was evaluated on other dev tasks is not compared."""
-    with pytest.raises(ValueError, match="evaluated on different tasks"):
-        comparison(
-            evaluation_rows("a", "pf") + evaluation_rows("b", "pf"),
-            [evaluation_rows("a", "pf") + evaluation_rows("c", "pf")],
-        )
+    assert comparison(rates([0.0, 0.5], [1.0, 1.0]), []) is None
 
 
 def arm(curriculum: str, seed: int, groups: int, **parts: Any) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def test_the_shipped_experiments_have_their_variants(data: Path) -> None:
         (
             "trainer: trl",
             "trainr: trl",
-            ["trainr", "the keys budget, controls, evaluation, matrix", "trainer: is missing"],
+            ["trainr", "the keys budget, controls, evaluation, heldout, matrix", "trainer: is missing"],
         ),
         ("group_sizes: [4, 8]", "group_sizes: [1, 8]", ["matrix.group_sizes.0", "1", "greater than or equal to 2"]),
         ("group_sizes: [4, 8]", "group_sizes: [4, 7]", ["matrix.group_sizes", "7", "64 rollouts a step", "2, 4, 8"]),
@@ -98,7 +98,7 @@ def test_a_file_that_is_no_mapping_is_refused(data: Path) -> None:
     """An empty or a list-shaped YAML file says which keys it needs."""
     (data / "experiments" / "empty.yaml").write_text("")
 
-    with pytest.raises(UserMistake, match=r"experiments/empty\.yaml: the file: None[^$]*evaluation, matrix"):
+    with pytest.raises(UserMistake, match=r"experiments/empty\.yaml: the file: None[^$]*evaluation, heldout, matrix"):
         load_catalog(data)
 
 
