@@ -18,6 +18,8 @@ from grpo_assets.domain.power import EXACT_UP_TO, LEVEL
 from grpo_assets.domain.scores import Floats
 
 Row = Mapping[str, Any]
+SHOWN = 10
+"""The most values of an axis that a picture can tell apart."""
 
 
 def axis_effects(rows: Sequence[Row], axes: Mapping[str, Sequence]) -> list[dict[str, Any]]:
@@ -84,13 +86,13 @@ def sign_flip_interval(differences: Floats) -> tuple[float, float]:
 
 
 def interactions(rows: Sequence[Row], axes: Mapping[str, Sequence]) -> list[dict[str, Any]]:
-    """For each two axes with several values, seeds aside: the mean dev pass rate of each of their cells.
+    """For each two axes with several values, seeds and axes of more than ten aside: the mean of each of their cells.
 
     Returns:
         `axes` (two names), `values` (of both) and `means` as rows by the first axis; None where a cell is empty.
     """
     complete = [row for row in rows if row["status"] == "complete"]
-    several = [axis for axis, values in axes.items() if axis != "seed" and len(values) > 1]
+    several = [axis for axis, values in axes.items() if axis != "seed" and 1 < len(values) <= SHOWN]
     found = []
     for first, second in combinations(several, 2):
         cells: dict[tuple, list[float]] = {}

@@ -109,6 +109,22 @@ def test_no_path_leads_from_the_heldout_tasks_to_the_decision() -> None:
     assert "dev_tasks" in {node.ref.asset for node in behind}
 
 
+def test_a_graph_in_which_held_out_tasks_lead_to_a_decision_does_not_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever stands between them: here the plan, which a decision reads, is made from held-out tasks."""
+    add_experiment = lineage._add_experiment
+
+    def leaking(add: Any, name: str, declared: Any, of: Catalog) -> None:
+        def add_with_leak(asset: str, key: str, inputs: Any = (), *rest: Any, **settings: Any) -> Ref:
+            more = [Ref("heldout_tasks", declared.suite)] if asset == "experiment_plan" else []
+            return add(asset, key, [*inputs, *more], *rest, **settings)
+
+        add_experiment(add_with_leak, name, declared, of)
+
+    monkeypatch.setattr(lineage, "_add_experiment", leaking)
+    with pytest.raises(ValueError, match="heldout_tasks few leads to a selected checkpoint"):
+        nodes(full())
+
+
 def test_nothing_that_is_trained_reads_dev_tasks() -> None:
     """Dev tasks are for the decision alone: no checkpoint, curriculum or pilot comes from them."""
     graph = nodes(full())
