@@ -1,13 +1,7 @@
 """Identity by content: the sha256 of a value's canonical JSON."""
 
-import ast
 import hashlib
-import inspect
 import json
-import textwrap
-from collections.abc import Callable
-
-from grpo_assets.domain.mistakes import UserMistake
 
 
 def canonical_json(value: object) -> str:
@@ -32,21 +26,3 @@ def unit_interval(*parts: object) -> float:
 def seed_of(*parts: object) -> int:
     """A 64-bit seed that depends on the parts alone."""
     return int(fingerprint([*parts])[:16], 16)
-
-
-def code_fingerprint(name: str, function: Callable) -> str:
-    """Identity of a function by its own code; comments, docstring and formatting do not count, nor what it calls.
-
-    Args:
-        name: under which it is known, for the message.
-
-    Raises:
-        UserMistake: for what is not written with `def`, such as a lambda.
-    """
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    definition = tree.body[0]
-    if not isinstance(definition, ast.FunctionDef):
-        raise UserMistake(f"{name}: {ast.unparse(definition)} is not allowed\n  allowed: a function written with def")
-    if ast.get_docstring(definition) is not None:
-        definition.body = definition.body[1:]
-    return fingerprint(ast.unparse(tree))

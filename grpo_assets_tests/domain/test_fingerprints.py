@@ -2,17 +2,13 @@
 
 import hashlib
 import math
-from collections.abc import Callable
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_assets.domain.fingerprints import canonical_json, code_fingerprint, fingerprint, seed_of, unit_interval
-from grpo_assets.domain.mistakes import UserMistake
-from grpo_assets.domain.rewards import REWARDS
-from grpo_assets.domain.rollouts import Rollout
+from grpo_assets.domain.fingerprints import canonical_json, fingerprint, seed_of, unit_interval
 from grpo_assets_tests.builders import LAW
 
 KEYS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
@@ -105,67 +101,3 @@ def test_seed_has_64_bits_and_depends_on_the_parts() -> None:
     assert len(seeds) == 100
     assert all(0 <= seed < 2**64 for seed in seeds)
     assert seed_of("shuffle", 7) in seeds
-
-
-def plain() -> Callable:
-    """A reward as it stands."""
-
-    def paid(rollout: Rollout) -> float:
-        return 0.5 if rollout.truncated else 1.0
-
-    return paid
-
-
-def retold() -> Callable:
-    """The same reward, told at length."""
-
-    def paid(rollout: Rollout) -> float:
-        """Half for a completion that was cut off."""
-        # the budget is short, so a completion that was cut off may have been right
-        return (
-            0.5
-            if rollout.truncated  # no end token
-            else 1.0
-        )
-
-    return paid
-
-
-def renumbered() -> Callable:
-    """The same reward with another number."""
-
-    def paid(rollout: Rollout) -> float:
-        return 0.25 if rollout.truncated else 1.0
-
-    return paid
-
-
-def renamed() -> Callable:
-    """The same reward by another name."""
-
-    def paid_v2(rollout: Rollout) -> float:
-        return 0.5 if rollout.truncated else 1.0
-
-    return paid_v2
-
-
-def test_words_about_a_reward_do_not_change_its_fingerprint() -> None:
-    """Docstring, comments and formatting do not count."""
-    assert code_fingerprint("paid", retold()) == code_fingerprint("paid", plain())
-
-
-@pytest.mark.parametrize("other", [renumbered, renamed])
-def test_code_of_a_reward_changes_its_fingerprint(other: Callable) -> None:
-    """Another number or another name is another reward."""
-    assert code_fingerprint("paid", other()) != code_fingerprint("paid", plain())
-
-
-def test_each_reward_has_its_own_fingerprint() -> None:
-    """No two rewards are taken for each other."""
-    assert len({code_fingerprint(name, reward) for name, reward in REWARDS.items()}) == len(REWARDS)
-
-
-def test_a_lambda_has_no_code_of_its_own() -> None:
-    """What is not written with def is refused by name."""
-    with pytest.raises(UserMistake, match=r"reward_x: [^$]*a function written with def"):
-        code_fingerprint("reward_x", lambda rollout: 1.0)
