@@ -21,6 +21,7 @@ from grpo_assets.runtime.plan_page import budget_lines, plan_markdown
 from grpo_assets.runtime.plans import plan_now
 from grpo_assets.runtime.policies import check_sources
 from grpo_assets.runtime.project import Project, open_project, require_writable
+from grpo_assets.runtime.reward_diffs import rewards_diff
 from grpo_assets.runtime.survey import State
 from grpo_assets.runtime.verifier.verifying import ACCEPT_UNSAFE
 from grpo_assets.terminal import (
@@ -31,6 +32,7 @@ from grpo_assets.terminal import (
     print_decision,
     print_heldout,
     print_pending,
+    print_reward_diff,
 )
 
 if TYPE_CHECKING:
@@ -173,6 +175,39 @@ def status(experiment: str) -> None:
     """Say of each artifact of EXPERIMENT that is missing, stale or failed why it is."""
     project = _project(experiment)
     print_pending(project, experiment, "not current")
+
+
+@main.group()
+def rewards() -> None:
+    """Compare rewards and their versions on stored rollouts."""
+
+
+@rewards.command()
+@click.argument("old")
+@click.argument("new")
+@_plain_errors
+def diff(old: str, new: str) -> None:
+    """Say which prompts NEW scores otherwise than OLD, and which variants would train again at what cost.
+
+    Each is the name of a reward as its code is now, or NAME@stored for what the store has recorded.
+    """
+    for found in rewards_diff(open_project(), old, new):
+        print_reward_diff(old, new, found)
+
+
+@main.command()
+@click.option("--dry-run", is_flag=True, help="List what would be removed; remove nothing.")
+@_plain_errors
+def gc(dry_run: bool) -> None:
+    """Remove the artifacts that newer ones took the place of, such as checkpoints of a former reward version."""
+    store = open_project().store
+    found = store.superseded()
+    for fingerprint, (what, size) in found.items():
+        if not dry_run:
+            store.drop_superseded(fingerprint)
+        console.print(f"{size / 1e6:>8.1f} MB  {what} ({fingerprint[:12]})", soft_wrap=True)
+    done = "would be removed" if dry_run else "removed"
+    console.print(f"{len(found)} superseded artifacts {done}, {sum(size for _, size in found.values()) / 1e6:.1f} MB")
 
 
 @main.command()

@@ -3,6 +3,7 @@
 import dagster as dg
 
 from grpo_assets.assets import (
+    automation,
     checkpoints,
     curricula,
     evaluations,
@@ -22,5 +23,8 @@ STAGES = [tasks, policies, rewards, pilots, curricula, plans, checkpoints, evalu
 defs = dg.Definitions(
     assets=dg.load_assets_from_modules(STAGES),
     resources=resources.RESOURCES,
+    jobs=[automation.REWARD_JOB],
+    schedules=[automation.reward_versions],
+    sensors=[automation.AUTOMATION],
     executor=dg.in_process_executor,
 )

@@ -27,7 +27,7 @@ def print_pending(project: Project, experiment: str, heading: str) -> None:
     pending = {ref: state for ref, state in states.items() if state.condition != "fresh"}
     console.print(f"{experiment}: {len(pending)} of {len(states)} partitions {heading}")
     for ref, state in pending.items():
-        console.print(f"  {state.condition:<8} {ref}: {state.reason}", soft_wrap=True)
+        console.print(f"  {state.condition:<8} {ref}: {' '.join(state.reason.split())}", soft_wrap=True)
 
 
 def line_of(ran: Any) -> str:
@@ -89,6 +89,45 @@ def print_comparison(found: dict) -> None:
     )
     stays = "; the champion stays" if found["outcome"] == "tie" else ""
     console.print(f"{found['outcome']}{stays}; both were chosen on these tasks, so neither score is a fresh one")
+
+
+def print_reward_diff(old: str, new: str, found: dict) -> None:
+    """What another reward changes on one pilot, and what training again would cost."""
+    changed, retrained = found["changed"], found["retrained"]
+    console.print(f"{found['pilot']}: {old} and {new}, {changed['prompts']} prompts", soft_wrap=True)
+    console.print(f"  scores of {len(changed['scores'])} prompts moved{_shown_ids(changed['scores'])}", soft_wrap=True)
+    informative = changed["informative"]
+    console.print(f"  {len(informative)} became or ceased to be informative{_shown_ids(informative)}", soft_wrap=True)
+    for size, moves in changed["ranks"].items():
+        shown = [f"{task} {before} to {after}" for task, before, after in moves]
+        console.print(
+            f"  G {size}: {len(moves)} places of the informative order moved{_shown_ids(shown)}", soft_wrap=True
+        )
+    if not changed["scores"]:
+        console.print("  no stored score moved")
+    if not retrained:
+        console.print("  no checkpoint would train again")
+        return
+    rollouts = [row["rollouts"] for row in retrained]
+    hours = [row["hours"] for row in retrained]
+    cost = "cost not planned" if None in rollouts else f"{sum(rollouts):,} rollouts"
+    if None not in hours:
+        low, high = (sum(pair[side] for pair in hours) for side in (0, 1))
+        cost += f", {low:.2g} to {high:.2g} hours by the plan"
+    console.print(f"  {len(retrained)} variants would train again, since training calls the reward: {cost}")
+    for row in retrained:
+        console.print(f"    {row['experiment']}/{row['variant']}", soft_wrap=True)
+
+
+SHOWN = 10
+"""How many prompts a line names."""
+
+
+def _shown_ids(ids: list[str]) -> str:
+    if not ids:
+        return ""
+    more = f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
+    return ": " + ", ".join(ids[:SHOWN]) + more
 
 
 def _json(file: Path) -> dict:

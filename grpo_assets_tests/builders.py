@@ -7,7 +7,8 @@ from hypothesis import settings
 
 from grpo_assets.domain.experiments import Variant
 from grpo_assets.domain.fingerprints import fingerprint
-from grpo_assets.domain.specs import Catalog, Experiment, Policy, Recipe, Sampling, Suite
+from grpo_assets.domain.rewards import REWARDS
+from grpo_assets.domain.specs import Catalog, Experiment, GoldCase, LoadedReward, Policy, Recipe, Sampling, Suite
 from grpo_assets.runtime.training import Training
 
 LAW = settings(derandomize=True, max_examples=50, deadline=None)
@@ -159,6 +160,22 @@ def experiment(**parts: Any) -> Experiment:
     return Experiment.model_validate(experiment_dict(**parts))
 
 
+def gold_case(**parts: Any) -> dict[str, Any]:
+    """The content of a gold case: a right answer, worth 1."""
+    case = {"prompt": "rev 012=", "answer": "210", "completion": "210", "outcome": "pass", "reward": 1.0}
+    return {**case, **parts}
+
+
+def declared_reward(name: str = "brevity", **parts: Any) -> dict[str, Any]:
+    """The content of a reward that an experiment declares."""
+    return {"name": name, "path": f"own_rewards:{name}", "gold": [gold_case()], **parts}
+
+
+def loaded_reward(name: str = "brevity", version: str = "1" * 64, gold: Sequence[GoldCase] = ()) -> LoadedReward:
+    """A reward with a version, and a function that nothing asks."""
+    return LoadedReward(f"own_rewards:{name}", gold, version, len)
+
+
 def catalog(**parts: Any) -> Catalog:
     """A catalog of specs from their contents by name; a keyword replaces entries of its kind."""
     contents: dict[str, dict[str, Any]] = {
@@ -178,6 +195,7 @@ def catalog(**parts: Any) -> Catalog:
             "math-verify": "0",
             "python": "3",
         },
+        "rewards": {name: loaded_reward(name) for name in REWARDS},
     }
     for kind, entries in parts.items():
         contents[kind] |= entries
@@ -188,6 +206,7 @@ def catalog(**parts: Any) -> Catalog:
         suite_sources=contents["suite_sources"],
         policy_sources=contents["policy_sources"],
         libraries=contents["libraries"],
+        rewards=contents["rewards"],
     )
 
 
@@ -217,6 +236,7 @@ def table_row(name: str = "a", **parts: Any) -> dict[str, Any]:
         "status": "complete",
         "reason": None,
         "checkpoint": fingerprint(name),
+        "reward_version": "0" * 12,
         "dev_pass_rate": 0.5,
         "dev_pass_rate_interval": [0.4, 0.6],
         "dev_greedy_pass_rate": 0.5,
@@ -243,4 +263,5 @@ def training(tasks: Sequence[dict], recipe: Recipe, **axes: Any) -> Training:
     cell = variant(recipe=recipe, **axes)
     prompts = [tasks[visit % len(tasks)] for visit in range(cell.visits)]
     sampling = Sampling(temperature=1.0, max_completion_tokens=6)
-    return Training(cell, sampling, prompts, "base", [0.5] * len(prompts))
+    path = f"grpo_assets.domain.rewards:{cell.reward}"
+    return Training(cell, sampling, prompts, "base", [0.5] * len(prompts), path)

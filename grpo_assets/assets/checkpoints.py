@@ -27,10 +27,11 @@ def checkpoint(context: dg.AssetExecutionContext, project: Project, inputs: Inpu
     visits = visiting_order(inputs.rows("curriculum"), variant.visits)
     sampling = project.catalog.policies[inputs.key("base_policy")].sampling
     prompts, predicted = [tasks[row["task_key"]] for row in visits], [row["p_informative"] for row in visits]
-    training = Training(variant, sampling, prompts, inputs.fingerprint("base_policy"), predicted)
+    path = project.catalog.rewards[variant.reward].path
+    training = Training(variant, sampling, prompts, inputs.fingerprint("base_policy"), predicted, path)
     base = inputs.folder("base_policy")
     if settings["trainer"] == "smoke":  # too short to be worth a process of its own
         draft.facts = train("smoke", training, base, draft.folder, draft.state, lambda line: None)
     else:
-        draft.facts = train_apart(context, settings["trainer"], training, base, draft.folder, draft.state)
+        draft.facts = train_apart(context, project, settings["trainer"], training, base, draft.folder, draft.state)
     draft.facts["training_prompts"] = len(tasks)

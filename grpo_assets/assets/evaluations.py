@@ -9,8 +9,8 @@ from grpo_assets.domain.schemas import ROLLOUTS, TASK_RATES
 from grpo_assets.runtime.artifacts import Draft, Inputs
 from grpo_assets.runtime.policies import load_policy
 from grpo_assets.runtime.project import Project
-from grpo_assets.runtime.rollouts import evaluate
-from grpo_assets.runtime.store import write_table
+from grpo_assets.runtime.rollouts import evaluate, verified_anew
+from grpo_assets.runtime.store import read_table, write_table
 
 
 @artifact(
@@ -22,7 +22,7 @@ from grpo_assets.runtime.store import write_table
 )
 def baseline_evaluation(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a dev rollout of the untrained policy, sampled and greedy."""
-    _evaluate(project, Ref("baseline_evaluation", context.partition_key), inputs, draft)
+    _evaluate(context, project, Ref("baseline_evaluation", context.partition_key), inputs, draft)
     draft.facts["isolation"] = inputs.manifest("dev_tasks")["facts"]["isolation"]
 
 
@@ -35,15 +35,19 @@ def baseline_evaluation(context: dg.AssetExecutionContext, project: Project, inp
 )
 def dev_evaluation(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a dev rollout of a checkpoint, sampled and greedy, with its KL to the base policy."""
-    _evaluate(project, Ref("dev_evaluation", context.partition_key), inputs, draft)
+    _evaluate(context, project, Ref("dev_evaluation", context.partition_key), inputs, draft)
 
 
-def _evaluate(project: Project, ref: Ref, inputs: Inputs, draft: Draft) -> None:
-    spec = project.catalog.policies[inputs.key("base_policy")]
-    trained = inputs.folder("checkpoint") if ref.asset == "dev_evaluation" else None
-    policy = load_policy(spec, inputs.folder("base_policy"), inputs.fingerprint("base_policy"), trained)
+def _evaluate(context: dg.AssetExecutionContext, project: Project, ref: Ref, inputs: Inputs, draft: Draft) -> None:
     tasks = inputs.rows("dev_tasks")
-    said = evaluate(policy, tasks, project.graph[ref].settings["samples_per_task"])
+    if before := draft.same_but_for("verifier"):
+        context.log.info("the completions are kept; their verdicts are new")
+        said = verified_anew(read_table(before / f"{ref.asset}.parquet"), tasks)
+    else:
+        spec = project.catalog.policies[inputs.key("base_policy")]
+        trained = inputs.folder("checkpoint") if ref.asset == "dev_evaluation" else None
+        policy = load_policy(spec, inputs.folder("base_policy"), inputs.fingerprint("base_policy"), trained)
+        said = evaluate(policy, tasks, project.graph[ref].settings["samples_per_task"])
     rows, health = verified(said, tasks, draft)
     write_table(draft.folder / f"{ref.asset}.parquet", rows, ROLLOUTS)
     write_table(draft.folder / "pass_rates.parquet", task_rates(rows), TASK_RATES)

@@ -22,7 +22,7 @@ from grpo_assets.runtime.survey import State
 
 @artifact(
     group="experiments",
-    reads=["experiment_spec", "dev_tasks", "baseline_evaluation", "checkpoint", "dev_evaluation"],
+    reads=["experiment_spec", "dev_tasks", "baseline_evaluation", "reward", "checkpoint", "dev_evaluation"],
     kinds={"python", "json"},
 )
 def experiment_table(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:

@@ -5,16 +5,15 @@ import dagster as dg
 from grpo_assets.assets.resources import HEALTH_CHECK, artifact, verified
 from grpo_assets.domain.informativeness import fit_prior, value_counts
 from grpo_assets.domain.lineage import Ref
-from grpo_assets.domain.rewards import REWARDS, score
 from grpo_assets.domain.rollouts import prompt_statistics as statistics_of
-from grpo_assets.domain.rollouts import rollout_of
 from grpo_assets.domain.schemas import ROLLOUTS, STATISTICS
 from grpo_assets.runtime.artifacts import Draft, Inputs
 from grpo_assets.runtime.pictures import statistics_pictures
 from grpo_assets.runtime.policies import load_policy
 from grpo_assets.runtime.project import Project
-from grpo_assets.runtime.rollouts import roll_out
-from grpo_assets.runtime.store import write_table
+from grpo_assets.runtime.rewards import function_at
+from grpo_assets.runtime.rollouts import rescored, roll_out, verified_anew
+from grpo_assets.runtime.store import read_table, write_table
 
 
 @artifact(
@@ -24,11 +23,16 @@ def pilot_rollouts(context: dg.AssetExecutionContext, project: Project, inputs: 
     """One row a rollout of the base policy on a training prompt, with its verdict; generated once, scored often."""
     pilot = context.partition_key
     settings = project.graph[Ref("pilot_rollouts", pilot)].settings
-    spec = project.catalog.policies[inputs.key("base_policy")]
-    policy = load_policy(spec, inputs.folder("base_policy"), inputs.fingerprint("base_policy"))
-    samples, seed = settings["samples_per_prompt"], f"pilot round {settings['round']}"
     tasks = inputs.rows("train_tasks")
-    rows, health = verified(roll_out(policy, tasks, samples, "sampled", seed), tasks, draft)
+    if before := draft.same_but_for("verifier"):
+        context.log.info("the completions are kept; their verdicts are new")
+        said = verified_anew(read_table(before / "pilot_rollouts.parquet"), tasks)
+    else:
+        spec = project.catalog.policies[inputs.key("base_policy")]
+        policy = load_policy(spec, inputs.folder("base_policy"), inputs.fingerprint("base_policy"))
+        samples, seed = settings["samples_per_prompt"], f"pilot round {settings['round']}"
+        said = roll_out(policy, tasks, samples, "sampled", seed)
+    rows, health = verified(said, tasks, draft)
     write_table(draft.folder / "pilot_rollouts.parquet", rows, ROLLOUTS)
     draft.facts = {
         "rows": len(rows),
@@ -42,9 +46,8 @@ def pilot_rollouts(context: dg.AssetExecutionContext, project: Project, inputs: 
 @artifact(group="pilots", reads=["pilot_rollouts", "reward"], kinds={"python", "parquet"})
 def prompt_statistics(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a training prompt: its pass rate, the variance of its rewards, and whether its group was informative."""
-    reward = REWARDS[inputs.key("reward")]
-    rollouts = inputs.rows("pilot_rollouts")
-    rows = statistics_of(rollouts, [score(reward, rollout_of(row)) for row in rollouts])
+    reward = function_at(project.catalog.rewards[inputs.key("reward")].path)
+    rows = statistics_of(*rescored(inputs.folder("pilot_rollouts") / "pilot_rollouts.parquet", reward))
     write_table(draft.folder / "prompt_statistics.parquet", rows, STATISTICS)
     (draft.folder / "pictures.md").write_text(statistics_pictures(rows), encoding="utf-8")
     draft.pages = {"pictures": "pictures.md"}

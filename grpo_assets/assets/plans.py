@@ -18,7 +18,10 @@ def experiment_spec(context: dg.AssetExecutionContext, project: Project, inputs:
     """The settings of the experiment and its variants; it changes when one is added, removed or changed."""
     experiment = project.catalog.experiments[context.partition_key]
     members = sorted(variants(experiment))
-    write_json(draft.folder / "spec.json", {"experiment": experiment.model_dump(), "variants": members})
+    write_json(
+        draft.folder / "spec.json",
+        {"experiment": experiment.model_dump(exclude={"rewards", "on_reward_change"}), "variants": members},
+    )
     draft.facts = {"variants": len(members)}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import dagster as dg
 
+from grpo_assets.assets.automation import condition_of
 from grpo_assets.assets.partitions import PROJECT, inputs_of, partitions_of
 from grpo_assets.domain.health import verifier_health
 from grpo_assets.domain.lineage import Ref
@@ -83,6 +84,7 @@ def artifact(
             description=body.__doc__,
             group_name=group,
             kinds=kinds,
+            automation_condition=condition_of(name),
             partitions_def=partitions_of(name),
             deps=inputs_of(name, *reads),
             pool=GPU_POOL if gpu else None,

@@ -12,6 +12,7 @@ from typing import Any
 from dagster_pipes import PipesContext, open_dagster_pipes
 
 from grpo_assets.domain.mistakes import FailedWork, UserMistake
+from grpo_assets.runtime.rewards import expect_version, import_also_from
 from grpo_assets.runtime.training import TRAINING, Report, train
 
 INTERRUPTED = 130
@@ -27,6 +28,8 @@ def main() -> None:
         base, folder, state = (Path(job[name]) for name in ("base", "folder", "state"))
         report = _reporter(pipes, pipes.get_extra("every"))
         try:
+            import_also_from(Path(job["data_folder"]))
+            expect_version(training.reward_path, training.variant.reward, job["reward_version"])
             outcome: dict[str, Any] = {"facts": train(job["trainer"], training, base, folder, state, report)}
         except KeyboardInterrupt:
             pipes.log.info("stopped; the state is saved")

@@ -12,6 +12,7 @@ import dagster as dg
 from dagster._core.errors import DagsterPipesExecutionError  # no public name
 
 from grpo_assets.domain.mistakes import FailedWork
+from grpo_assets.runtime.project import Project
 from grpo_assets.runtime.training import TRAINING, Training
 
 OBSERVATIONS = 10
@@ -19,7 +20,13 @@ OBSERVATIONS = 10
 
 
 def train_apart(
-    context: dg.AssetExecutionContext, trainer: str, training: Training, base: Path, folder: Path, state: Path
+    context: dg.AssetExecutionContext,
+    project: Project,
+    trainer: str,
+    training: Training,
+    base: Path,
+    folder: Path,
+    state: Path,
 ) -> dict:
     """Train as `runtime.training.train` does, in a child process that ends when this one does.
 
@@ -31,7 +38,13 @@ def train_apart(
     """
     job = state / "job.json"
     paths = {"base": str(base), "folder": str(folder), "state": str(state)}
-    spec = {"trainer": trainer, "training": TRAINING.dump_python(training, mode="json"), **paths}
+    spec = {
+        "trainer": trainer,
+        "training": TRAINING.dump_python(training, mode="json"),
+        "data_folder": str(project.folder),
+        "reward_version": project.catalog.rewards[training.variant.reward].version,
+        **paths,
+    }
     job.write_text(json.dumps(spec), encoding="utf-8")
     outcome_file = state / "outcome.json"
     outcome_file.unlink(missing_ok=True)

@@ -21,9 +21,9 @@ def check_table(rows: Sequence[Row], axes: Mapping[str, Sequence], rule: Selecti
         axes: the declared values of each axis.
 
     Raises:
-        FailedWork: naming what is wrong: a number that is missing, runs that were not trained alike, a seed that
-            stands twice, equal checkpoints under different seeds, a value of an axis without any complete variant,
-            or fewer than two seeds.
+        FailedWork: naming what is wrong: a number that is missing, runs that were not trained alike or under
+            different versions of one reward, a seed that stands twice, equal checkpoints under different seeds, a
+            value of an axis without any complete variant, or fewer than two seeds.
     """
     complete = [row for row in rows if row["status"] == "complete"]
     for row in complete:
@@ -49,6 +49,14 @@ def check_table(rows: Sequence[Row], axes: Mapping[str, Sequence], rule: Selecti
 
 
 def _check_alike(complete: Sequence[Row]) -> None:
+    first: dict[str, Row] = {}
+    for row in complete:
+        other = first.setdefault(row["reward"], row)
+        if row["reward_version"] != other["reward_version"]:
+            raise FailedWork(
+                f"mixed versions of {row['reward']}: {row['variant']} was trained under {row['reward_version']}, "
+                f"{other['variant']} under {other['reward_version']}"
+            )
     for row in complete[1:]:
         if row["recipe"] != complete[0]["recipe"]:
             raise FailedWork(

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import product
 from math import prod
 from pathlib import PurePath
@@ -14,7 +14,17 @@ from grpo_assets.domain.batching import solve
 from grpo_assets.domain.curriculum import CURRICULA
 from grpo_assets.domain.mistakes import UserMistake, listed, refuse
 from grpo_assets.domain.rewards import RANDOM_REWARD, REWARDS
-from grpo_assets.domain.specs import NAME_PATTERN, SMOKE_RECIPE, Catalog, Experiment, Matrix, Recipe, S, Spec
+from grpo_assets.domain.specs import (
+    NAME_PATTERN,
+    SMOKE_RECIPE,
+    Catalog,
+    DeclaredReward,
+    Experiment,
+    Matrix,
+    Recipe,
+    S,
+    Spec,
+)
 
 
 class Variant(BaseModel):
@@ -164,6 +174,8 @@ def _allowed(error: Any) -> str:
 
 def _fields_at(spec: Any, location: tuple) -> list[str]:
     for part in location:
+        if isinstance(part, int):  # an entry of a list, whose spec was found with the list
+            continue
         annotation = spec.model_fields[part].annotation
         spec = next((s for s in (annotation, *get_args(annotation)) if hasattr(s, "model_fields")), None)
     return list(spec.model_fields) if spec else []
@@ -190,11 +202,32 @@ def check_experiment(name: str, experiment: Experiment, catalog: Catalog) -> Non
         raise refuse(where, "matrix.seeds", experiment.matrix.seeds, allowed)
 
 
+def declared_rewards(experiments: Mapping[str, Experiment]) -> dict[str, DeclaredReward]:
+    """The rewards of the user's by name.
+
+    Raises:
+        UserMistake: for the name of a shipped reward, or one that means different things in different places.
+    """
+    found: dict[str, tuple[str, DeclaredReward]] = {}
+    for experiment_name, experiment in experiments.items():
+        where = f"experiments/{experiment_name}.yaml"
+        for reward in experiment.rewards:
+            if reward.name in REWARDS:
+                raise refuse(where, "rewards.name", reward.name, f"other names than the shipped {listed(REWARDS)}")
+            first, same = found.setdefault(reward.name, (where, reward))
+            if same is not reward and first == where:
+                raise refuse(where, "rewards.name", reward.name, "each name once")
+            if same != reward:
+                allowed = f"the path and the gold cases that it has in {first}, or another name"
+                raise refuse(where, "rewards.name", reward.name, allowed)
+    return {name: reward for name, (_, reward) in found.items()}
+
+
 def _check_names(where: str, experiment: Experiment, catalog: Catalog) -> None:
-    known = {
+    known: dict[str, tuple[list[str], Iterable[str]]] = {
         "suite": ([experiment.suite], catalog.suites),
         "policy": ([experiment.policy], catalog.policies),
-        "matrix.rewards": (experiment.matrix.rewards, REWARDS),
+        "matrix.rewards": (experiment.matrix.rewards, {*REWARDS, *(reward.name for reward in experiment.rewards)}),
         "matrix.curricula": (experiment.matrix.curricula, CURRICULA),
     }
     for field, (names, allowed) in known.items():

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from grpo_assets.domain.code_identity import code_fingerprint
 from grpo_assets.domain.curriculum import CURRICULA, SEEDED
 from grpo_assets.domain.experiments import Variant, curricula_of, variants
-from grpo_assets.domain.fingerprints import code_fingerprint, fingerprint
+from grpo_assets.domain.fingerprints import fingerprint
 from grpo_assets.domain.mistakes import UserMistake
-from grpo_assets.domain.rewards import REWARDS
 from grpo_assets.domain.specs import Catalog, Experiment, Policy, Suite
 
 GRAIN = {
@@ -38,9 +38,11 @@ GRAIN = {
 }
 """What a partition of each asset stands for; the assets in the order in which data flows."""
 
-CODE = dict.fromkeys(GRAIN, 3) | dict.fromkeys(
-    ("baseline_evaluation", "dev_evaluation", "experiment_table", "selected_checkpoint", "experiment_plan"), 4
-)
+CODE = {
+    **dict.fromkeys(GRAIN, 3),
+    **dict.fromkeys(("baseline_evaluation", "dev_evaluation", "selected_checkpoint", "experiment_plan"), 4),
+    "experiment_table": 5,
+}
 """Version of the code behind each asset: raised when the same inputs would give another result."""
 
 VERIFIER = 2
@@ -117,8 +119,9 @@ def nodes(catalog: Catalog) -> dict[Ref, Node]:
             add(split, name, [tasks])
     for name in catalog.policies:
         add("base_policy", name, settings=_origin(name, catalog))
-    for name, reward in REWARDS.items():
-        add("reward", name, settings={"reward": code_fingerprint(name, reward)})
+    for name, reward in catalog.rewards.items():
+        gold = [case.model_dump(exclude_defaults=True) for case in reward.gold]
+        add("reward", name, settings={"reward": reward.version, "gold": fingerprint(gold)})
     for name, experiment in catalog.experiments.items():
         _add_experiment(add, name, experiment, catalog)
     order = list(GRAIN)
@@ -190,7 +193,7 @@ def _add_experiment(add: Any, name: str, experiment: Experiment, catalog: Catalo
         reward: add("prompt_statistics", scoring_key(experiment, reward), [pilot, Ref("reward", reward)])
         for reward in experiment.matrix.rewards
     }
-    settings = experiment.model_dump(exclude={*PLANNING, "heldout"})
+    settings = experiment.model_dump(exclude={*PLANNING, "heldout", "rewards", "on_reward_change"})
     spec = add("experiment_spec", name, settings={"experiment": settings, "curricula": curricula_of(experiment)})
     planning = {"planning": experiment.model_dump(include=PLANNING)}
     plan = add("experiment_plan", name, [spec, base, train, *scorings.values()], planning)
@@ -222,7 +225,9 @@ def _add_experiment(add: Any, name: str, experiment: Experiment, catalog: Catalo
         evaluated.append(add("dev_evaluation", key, [trained[-1], base, dev], evaluation))
     statistics = {"libraries": {name: catalog.libraries[name] for name in ("numpy", "scipy", "statsmodels")}}
     results = [*trained, *evaluated]
-    table = add("experiment_table", name, [spec, dev, baseline, *results], statistics, may_miss=results)
+    # without a version of each reward there is no table: the one that is there stands on the versions in force
+    rewards = [Ref("reward", reward) for reward in experiment.matrix.rewards]
+    table = add("experiment_table", name, [spec, dev, baseline, *rewards, *results], statistics, may_miss=results)
     selection = {"selection": experiment.selection.model_dump(), **statistics}
     selected = add("selected_checkpoint", name, [table, plan], selection)
     heldout = Ref("heldout_tasks", experiment.suite)

@@ -1,14 +1,17 @@
 """Rewards: named pure functions of a rollout.
 
-To add one, write a function `Rollout -> float` and name it in `REWARDS`; an experiment can then have it on its axis.
+To add one here, write a function `Rollout -> float`, name it in `REWARDS` and give it gold cases in `GOLD`; an
+experiment can then have it on its axis. An experiment can also declare one by the path of its function.
 Rewards lie on a grid of 1/64, so that equal rewards have equal floats and a group's spread is exact.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from grpo_assets.domain.fingerprints import unit_interval
 from grpo_assets.domain.rollouts import Rollout
+from grpo_assets.domain.specs import GoldCase
 
 Reward = Callable[[Rollout], float]
 
@@ -46,6 +49,43 @@ REWARDS: dict[str, Reward] = {
     "reward_v1_shaped": reward_v1_shaped,
     RANDOM_REWARD: reward_random,
 }
+
+RIGHT = {"prompt": "max 407=", "answer": "7", "completion": "7", "outcome": "pass"}
+WRONG = {"prompt": "max 407=", "answer": "7", "completion": "4", "outcome": "fail"}
+SOME = {"prompt": "Write `double(n)`.", "answer": "", "completion": "def double(n): return 2", "outcome": "fail"}
+ALL = {**SOME, "completion": "def double(n): return n + n", "outcome": "pass"}
+
+
+def _gold(*cases: tuple[Mapping[str, Any], float]) -> tuple[GoldCase, ...]:
+    return tuple(GoldCase(**rollout, reward=reward) for rollout, reward in cases)
+
+
+GOLD: dict[str, tuple[GoldCase, ...]] = {
+    "reward_v0_correctness": _gold(
+        (RIGHT, 1.0),
+        (WRONG, 0.0),
+        ({**WRONG, "completion": "", "truncated": True}, 0.0),
+        ({**ALL, "checks": 8}, 1.0),
+        ({**SOME, "checks": 8, "checks_passed": 7}, 0.0),
+    ),
+    "reward_v1_shaped": _gold(
+        (RIGHT, 1.0),
+        (WRONG, 0.0),
+        ({**ALL, "checks": 8, "constant_checks": 2}, 1.0),
+        ({**SOME, "checks": 8, "checks_passed": 2, "constant_checks": 2}, 0.0),  # what a constant answer passes
+        ({**SOME, "checks": 8, "checks_passed": 5, "constant_checks": 2}, 8 / 64),  # 3 of 6 above it
+        ({**SOME, "checks": 8, "checks_passed": 7, "constant_checks": 2}, 22 / 64),  # 5 of 6
+        ({**SOME, "checks": 8, "checks_passed": 5, "truncated": True}, 0.0),
+    ),
+    RANDOM_REWARD: _gold(
+        (RIGHT, 1.0),
+        ({**RIGHT, "outcome": "fail"}, 1.0),
+        (WRONG, 1.0),
+        (SOME, 0.0),
+        (ALL, 1.0),
+    ),
+}
+"""What each must say of some rollouts, or its new version does not count."""
 
 
 def score(reward: Reward, rollout: Rollout) -> float | None:

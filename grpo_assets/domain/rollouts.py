@@ -1,7 +1,7 @@
 """Rollouts, groups, advantages, and the one definition of an informative prompt."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -24,10 +24,21 @@ class Rollout:
     verdict: Verdict
 
 
+OWN = tuple(field.name for field in fields(Rollout) if field.name != "verdict")
+OF_VERDICT = tuple(field.name for field in fields(Verdict))
+"""The columns of a rollouts table that a rollout is made of: its own, and those of its verdict."""
+
+
 def rollout_of(row: dict) -> Rollout:
     """The rollout in a row of a rollouts table."""
-    verdict = Verdict(**{field.name: row[field.name] for field in fields(Verdict)})
-    return Rollout(row["prompt"], row["answer"], row["completion"], row["token_count"], row["truncated"], verdict)
+    verdict = Verdict(*(row[name] for name in OF_VERDICT))
+    return Rollout(**{name: row[name] for name in OWN}, verdict=verdict)
+
+
+def rollouts_of(columns: Mapping[str, Sequence]) -> list[Rollout]:
+    """The rollouts in columns of a rollouts table."""
+    verdicts = map(Verdict, *(columns[name] for name in OF_VERDICT))
+    return list(map(Rollout, *(columns[name] for name in OWN), verdicts))
 
 
 def correctness(row: dict) -> float | None:
@@ -69,11 +80,15 @@ def groups(rows: Iterable[dict]) -> list[list[dict]]:
     return cut
 
 
+COUNTED = ("task_id", "task_key", "rollout_index", "outcome", "prompt_tokens", "token_count")
+"""The columns of a rollouts table that the statistics of its prompts need beside the rewards."""
+
+
 def prompt_statistics(rows: Iterable[dict], rewards: Sequence[float | None]) -> list[dict]:
     """One row a prompt from its pilot rollouts, in the order in which the prompts first appear.
 
     Args:
-        rows: rollouts, those of one prompt next to each other.
+        rows: rollouts with what is `COUNTED`, those of one prompt next to each other.
         rewards: the reward of each rollout, None where there was no verdict.
 
     Raises:

@@ -1,6 +1,7 @@
 """What the YAML files of a data folder may hold: suites, policies and experiments."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
@@ -10,6 +11,7 @@ from grpo_assets.domain.tasks import Split
 NAME_PATTERN = r"^[a-z0-9_-]{1,64}$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 Count = Annotated[int, Field(strict=True, ge=1)]
+Natural = Annotated[int, Field(strict=True, ge=0)]
 
 
 def _no_bool(value: object) -> object:
@@ -274,6 +276,66 @@ class Budget(Spec):
         return self
 
 
+def _is_path(path: str) -> str:
+    module, colon, function = path.partition(":")
+    if not (colon and all(part.isidentifier() for part in (*module.split("."), function))):
+        raise ValueError("module:function, as my_package.rewards:brevity")
+    return path
+
+
+class GoldCase(Spec):
+    """A rollout with the reward that it must have."""
+
+    prompt: str
+    answer: str
+    completion: str
+    outcome: Literal["pass", "fail"]
+    """Never `no_verdict`, which no reward is asked about."""
+    reward: Number
+    token_count: Natural | None = None
+    """One a character of the completion and one for its end when it is left out."""
+    truncated: Annotated[bool, Field(strict=True)] = False
+    reason: str | None = None
+    """The verifier's code; that of an exact match, or of a wrong answer, when it is left out."""
+    checks: Natural = 1
+    checks_passed: Natural | None = None
+    """All of a pass and none of a fail when it is left out; so are the shown ones."""
+    constant_checks: Natural = 0
+    shown: Natural = 0
+    shown_passed: Natural | None = None
+
+    @model_validator(mode="after")
+    def _counts_fit(self) -> Self:
+        if max(self.checks_passed or 0, self.constant_checks) > self.checks or (self.shown_passed or 0) > self.shown:
+            raise ValueError("checks_passed and constant_checks of at most checks, shown_passed of at most shown")
+        return self
+
+
+class DeclaredReward(Spec):
+    """A reward of the user's: a function `Rollout -> float` of a module that is installed or in the data folder."""
+
+    name: Name
+    path: Annotated[str, AfterValidator(_is_path)]
+    gold: Annotated[list[GoldCase], Field(min_length=1)]
+    """What it must say of which rollouts, or its new version does not count."""
+
+
+@dataclass(frozen=True)
+class LoadedReward:
+    """A reward as it is now.
+
+    Attributes:
+        path: of its function, as `module:function`.
+        version: fingerprint of its code, or why it has none.
+        function: None where there is no version.
+    """
+
+    path: str
+    gold: Sequence[GoldCase]
+    version: str
+    function: Callable[[Any], float] | None
+
+
 class Experiment(Spec):
     """One experiment as its YAML file declares it."""
 
@@ -286,11 +348,28 @@ class Experiment(Spec):
     evaluation: Evaluation
     selection: Selection
     heldout: Heldout = Heldout()
+    rewards: list[DeclaredReward] = []
+    """Rewards of the user's, which can stand on the axis beside the shipped ones."""
+    on_reward_change: Literal["rerun", "report"] = "rerun"
+    """What automation does with variants whose reward has a new version: train them again, or leave them stale."""
     controls: Literal["auto", "none"] = "auto"
     """`auto` adds the random order to an experiment with the informative one, as its control."""
     budget: Budget | None = None
     seed_deviation: Annotated[Number, Field(gt=0, lt=1)] = 0.03
     """Of a variant's pass rate between seeds, for the power of the matrix; take it from earlier experiments."""
+
+
+class Schedule(Spec):
+    """When something is looked at."""
+
+    cron: str
+
+
+class Automation(Spec):
+    """`automation.yaml`: what runs by itself once it is switched on in the UI."""
+
+    reward_versions: Schedule = Schedule(cron="0 * * * *")
+    """When rewards are compared with their records; hourly."""
 
 
 class Catalog(BaseModel):
@@ -306,3 +385,6 @@ class Catalog(BaseModel):
     policy_sources: Mapping[str, str]
     """sha256 of the model's files, for policies that are made from files that are there."""
     libraries: Mapping[str, str]
+    rewards: Mapping[str, LoadedReward]
+    """Those that are shipped and those that experiments declare."""
+    automation: Automation = Automation()

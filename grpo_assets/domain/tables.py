@@ -13,6 +13,7 @@ from grpo_assets.domain.scores import TaskRates
 
 MEASURED = (
     "checkpoint",
+    "reward_version",
     "dev_pass_rate",
     "dev_pass_rate_interval",
     "dev_greedy_pass_rate",
@@ -46,7 +47,8 @@ def table_row(slug: str, axes: Mapping[str, Any], trained: Mapping[str, Any], ev
             fresh their `manifest`.
 
     Returns:
-        among others `recipe`, the identity of all settings of training and evaluation beside the axes, and `weights`,
+        among others `reward_version`, that of the reward under which it was trained and its prompts were scored;
+        `recipe`, the identity of all settings of training and evaluation beside the axes, and `weights`,
         that of what was trained.
     """
     row = {"variant": slug, **axes}
@@ -59,6 +61,7 @@ def table_row(slug: str, axes: Mapping[str, Any], trained: Mapping[str, Any], ev
     facts["kl_to_base"] = evaluation["facts"]["kl_to_base"]
     facts["dev_troubles"] = evaluation["facts"]["verifier_health"]["troubles"]
     facts["checkpoint"] = training["fingerprint"]
+    facts["reward_version"] = training["inputs"][f"reward {axes['reward']}"][:12]
     facts["recipe"] = fingerprint([_beside(axes, training["settings"]), evaluation["settings"]])
     facts["weights"] = fingerprint({n: f["sha256"] for n, f in training["files"].items() if n.startswith(WEIGHTS)})
     parts = facts["ageing"]["parts"]

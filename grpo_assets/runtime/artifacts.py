@@ -80,6 +80,7 @@ class Draft:
 
     Attributes:
         request: what was asked for, see `lineage.request`.
+        same_but_for: the files of the artifact that is there, if it is intact and this setting alone has changed since.
         facts: goes into the manifest and on the asset's page; JSON.
         content: identity of the artifact by what is in it; by default the identity is that of the request.
         pages: files in the folder that hold Markdown for the asset's page, by title.
@@ -89,6 +90,7 @@ class Draft:
     folder: Path
     request: str
     open_state: Callable[[], Path]
+    same_but_for: Callable[[str], Path | None]
     facts: dict[str, Any] = field(default_factory=dict)
     content: str | None = None
     pages: dict[str, str] = field(default_factory=dict)
@@ -128,7 +130,8 @@ def make(project: Project, ref: Ref, body: Callable[[Inputs, Draft], None]) -> M
         fingerprints = {input_ref: states[input_ref].fingerprint for input_ref in node.inputs}
         asked = request(node, fingerprints)
         with store.draft(ref) as folder:
-            draft = Draft(folder, asked, partial(store.state, ref, asked))
+            before = partial(_same_but_for, store, node, fingerprints)
+            draft = Draft(folder, asked, partial(store.state, ref, asked), before)
             try:
                 body(Inputs(store, node, states), draft)
                 manifest = store.commit(ref, folder, _manifest(project, node, fingerprints, asked, draft))
@@ -169,6 +172,20 @@ def _intact(store: Store, ref: Ref, manifest: dict) -> bool:
     except DamagedArtifact:
         return False
     return True
+
+
+def _same_but_for(store: Store, node: Node, fingerprints: Mapping[Ref, str], setting: str) -> Path | None:
+    def rest(inputs: Mapping[Ref, str] | Mapping[str, str], settings: Mapping[str, Any]) -> str:
+        others = {name: value for name, value in settings.items() if name != setting}
+        return fingerprint([{str(ref): value for ref, value in inputs.items()}, others])
+
+    try:
+        manifest = store.manifest(node.ref)
+        if manifest and rest(manifest["inputs"], manifest["settings"]) == rest(fingerprints, node.settings):
+            return store.local_folder(node.ref, manifest)
+    except DamagedArtifact:
+        pass
+    return None
 
 
 def _not_ready(ref: Ref, absent: Ref, state: State) -> str:

@@ -13,7 +13,8 @@ import yaml
 from grpo_assets.domain.experiments import check_experiment, parse
 from grpo_assets.domain.fingerprints import fingerprint
 from grpo_assets.domain.mistakes import UserMistake, listed, refuse
-from grpo_assets.domain.specs import Catalog, Experiment, Policy, S, Suite
+from grpo_assets.domain.specs import Automation, Catalog, Experiment, Policy, S, Suite
+from grpo_assets.runtime.rewards import rewards_of
 from grpo_assets.runtime.sources import ContentHashes, locate_model, locate_tasks
 
 LIBRARIES = ("numpy", "scipy", "statsmodels", "torch", "transformers", "trl", "peft", "math-verify")
@@ -44,13 +45,16 @@ def load_catalog(folder: Path) -> Catalog:
     suites = _read_all(folder, "suites", Suite)
     policies = _read_all(folder, "policies", Policy)
     hashes = ContentHashes(folder / "store" / ".scratch" / "hashes.json")
+    experiments = _read_all(folder, "experiments", Experiment)
     catalog = Catalog(
         suites=suites,
         policies=policies,
-        experiments=_read_all(folder, "experiments", Experiment),
+        experiments=experiments,
         suite_sources=_suite_sources(folder, suites, hashes),
         policy_sources=_policy_sources(folder, policies, hashes),
         libraries=_libraries(),
+        rewards=rewards_of(experiments, folder),
+        automation=_automation(folder),
     )
     hashes.remember()
     for name, policy in policies.items():
@@ -60,6 +64,12 @@ def load_catalog(folder: Path) -> Catalog:
     for name, experiment in catalog.experiments.items():
         check_experiment(name, experiment, catalog)
     return catalog
+
+
+def _automation(folder: Path) -> Automation:
+    """What `automation.yaml` says, where there is one."""
+    file = folder / "automation.yaml"
+    return parse(Automation, _read_yaml(file, file.name), file.name) if file.exists() else Automation()
 
 
 def _libraries() -> dict[str, str]:
@@ -73,7 +83,7 @@ def _read_all(folder: Path, kind: str, spec: type[S]) -> Mapping[str, S]:
     for file in (folder / kind).glob("*.yml"):
         raise refuse(f"{kind}/{file.name}", "file name", file.name, f"{file.stem}.yaml; other endings are not read")
     files = sorted((folder / kind).glob("*.yaml"))
-    return {file.stem: parse(spec, _read_yaml(file), f"{kind}/{file.name}") for file in files}
+    return {file.stem: parse(spec, _read_yaml(file, f"{kind}/{file.name}"), f"{kind}/{file.name}") for file in files}
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -88,8 +98,7 @@ class _UniqueKeyLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _read_yaml(file: Path) -> object:
-    where = f"{file.parent.name}/{file.name}"
+def _read_yaml(file: Path, where: str) -> object:
     try:
         return yaml.load(file.read_text(encoding="utf-8"), _UniqueKeyLoader)
     except yaml.MarkedYAMLError as error:

@@ -84,6 +84,7 @@ def _probe(
         [tasks[row["task_key"]] for row in visits],
         base["fingerprint"],
         [row["p_informative"] for row in visits],
+        project.catalog.rewards[variant.reward].path,
     )
     with TemporaryDirectory() as scratch:
         folder, state = Path(scratch, "trained"), Path(scratch, "state")

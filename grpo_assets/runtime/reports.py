@@ -23,7 +23,7 @@ def table_markdown(table: dict) -> str:
             "",
             with_interval(baseline["pass_rate"], baseline["pass_rate_interval"]),
             with_interval(baseline["greedy_pass_rate"], baseline["greedy_pass_rate_interval"]),
-            *[""] * 7,
+            *[""] * 8,
         ]
     ]
     for row in table["variants"]:
@@ -40,12 +40,13 @@ def table_markdown(table: dict) -> str:
                     f"{row['predicted_informative_groups']:.0f}{', pilot aged' if row['pilot_aged'] else ''}",
                     row["informative_prompts_training"],
                     row["informative_prompts_final_step"],
+                    row["reward_version"],
                     "; ".join(row["warnings"]),
                 ]
             )
         else:
             reason = row["reason"].replace("\n", " ").replace("|", "/")
-            rows.append([row["variant"], f"{row['status']}: {reason}", *[""] * 9])
+            rows.append([row["variant"], f"{row['status']}: {reason}", *[""] * 10])
     headings = [
         "variant",
         "status",
@@ -57,6 +58,7 @@ def table_markdown(table: dict) -> str:
         "predicted",
         "informative prompts, training",
         "informative prompts, last step",
+        "reward version",
         "warnings",
     ]
     return "\n".join(

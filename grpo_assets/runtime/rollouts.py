@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
+
+from pyarrow.parquet import ParquetFile
 
 from grpo_assets.domain.fingerprints import unit_interval
 from grpo_assets.domain.health import Repeat
-from grpo_assets.domain.rollouts import groups
+from grpo_assets.domain.rewards import Reward, score
+from grpo_assets.domain.rollouts import COUNTED, OF_VERDICT, OWN, groups, rollouts_of
 from grpo_assets.runtime.verifier.verifying import repeated_verdicts, verdicts
 
 Decoding = Literal["sampled", "greedy"]
@@ -52,6 +56,28 @@ def evaluate(policy: Policy, tasks: Sequence[dict], samples: int) -> list[dict]:
     """Rollouts for an evaluation: `samples` sampled ones of each task, and one greedy."""
     sampled = roll_out(policy, tasks, samples, "sampled", "evaluation")
     return sampled + roll_out(policy, tasks, 1, "greedy", "evaluation")
+
+
+def verified_anew(rows: Sequence[dict], tasks: Sequence[dict]) -> list[dict]:
+    """Stored rollouts with the verdicts that the verifier gives now; the completions are as they were."""
+    by_key = {task["task_key"]: task for task in tasks}
+    found = verdicts([(by_key[row["task_key"]], row["completion"], row["truncated"]) for row in rows])
+    return [{**row, **asdict(verdict)} for row, verdict in zip(rows, found, strict=True)]
+
+
+AT_A_TIME = 10_000
+
+
+def rescored(file: Path, reward: Reward) -> tuple[list[dict], list[float | None]]:
+    """What `prompt_statistics` takes of stored rollouts; their texts are read a batch at a time and not kept."""
+    rows: list[dict] = []
+    rewards: list[float | None] = []
+    names = sorted({*OWN, *OF_VERDICT, *COUNTED})
+    for batch in ParquetFile(file).iter_batches(AT_A_TIME, columns=names):
+        columns = {name: batch.column(name).to_pylist() for name in names}
+        rewards += [score(reward, rollout) for rollout in rollouts_of(columns)]
+        rows += [dict(zip(COUNTED, row, strict=True)) for row in zip(*(columns[n] for n in COUNTED), strict=True)]
+    return rows, rewards
 
 
 def judged(

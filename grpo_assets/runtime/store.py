@@ -16,6 +16,9 @@ from filelock import FileLock
 
 from grpo_assets.domain.lineage import GRAIN, Ref
 
+KEPT = frozenset({"checkpoint", "dev_evaluation", "experiment_table", "selected_checkpoint", "heldout_evaluation"})
+"""Of these assets an artifact that another one takes the place of is kept, under its fingerprint."""
+
 MANIFEST_KEYS = {"request", "fingerprint", "inputs", "settings", "facts", "pages", "checks", "files"}
 
 
@@ -165,6 +168,8 @@ class Store:
             before = self.manifest(ref)
         except DamagedArtifact:
             before = None
+        if before and ref.asset in KEPT and before["fingerprint"] != manifest["fingerprint"]:
+            self._keep(ref, before)
         incoming = self.path(f"{where.folder}/.incoming-{ref.asset}")
         self._remove(incoming)
         for name in names:
@@ -182,6 +187,30 @@ class Store:
         self._remove(self.path(where.failure))
         self._write_json(where.manifest, manifest)
         return manifest
+
+    def _keep(self, ref: Ref, manifest: dict) -> None:
+        """Copy an artifact aside before another one takes its place; the manifest comes last here too."""
+        folder = f"superseded/{manifest['fingerprint']}"
+        for name in manifest["files"]:
+            source, target = self.path(f"{place(ref).folder}/{name}"), self.path(f"{folder}/files/{name}")
+            if self.fs.exists(source):
+                self.fs.makedirs(posixpath.dirname(target), exist_ok=True)
+                self.fs.cp_file(source, target)
+        self._write_json(f"{folder}/manifest.json", {"ref": str(ref), **manifest})
+
+    def superseded(self) -> dict[str, tuple[str, int]]:
+        """The artifacts that others took the place of: by fingerprint, what each is and its size in bytes."""
+        root = self.path("superseded")
+        found = {}
+        for folder in sorted(self.fs.ls(root, detail=False)) if self.fs.exists(root) else []:
+            fingerprint = posixpath.basename(folder.rstrip("/"))
+            manifest = self._read_json(f"superseded/{fingerprint}/manifest.json", MANIFEST_KEYS)
+            found[fingerprint] = (manifest["ref"] if manifest else "half copied", int(self.fs.du(folder)))
+        return found
+
+    def drop_superseded(self, fingerprint: str) -> None:
+        """Remove one of the artifacts that `superseded` lists."""
+        self._remove(self.path(f"superseded/{fingerprint}"))
 
     def record_failure(self, ref: Ref, failure: dict) -> None:
         """Write down why an artifact could not be made; what was there before stays."""

@@ -14,9 +14,10 @@ from grpo_assets.domain.ageing import ageing
 from grpo_assets.domain.experiments import Variant
 from grpo_assets.domain.health import OUT_OF_TIME, judge_step, passes_only_what_is_shown
 from grpo_assets.domain.mistakes import FailedWork
-from grpo_assets.domain.rewards import REWARDS, score
+from grpo_assets.domain.rewards import score
 from grpo_assets.domain.rollouts import correctness, groups, is_informative, rollout_of
 from grpo_assets.domain.specs import Sampling
+from grpo_assets.runtime.rewards import function_at
 
 WRITTEN = ("metrics.jsonl", "groups.jsonl", "last_rollouts.jsonl")
 """What a training writes beside the policy."""
@@ -33,6 +34,7 @@ class Training:
         prompts: task rows in visiting order, one a group, `variant.visits` of them.
         base_fingerprint: of the base policy; the adapter carries it.
         predicted: the pilot's chance of an informative group, for each visit.
+        reward_path: of the function that is trained on, as `module:function`.
     """
 
     variant: Variant
@@ -40,6 +42,7 @@ class Training:
     prompts: Sequence[dict]
     base_fingerprint: str
     predicted: Sequence[float]
+    reward_path: str
 
     @property
     def groups_per_step(self) -> int:
@@ -60,6 +63,7 @@ class TrainingLog:
     def __init__(self, training: Training, folder: Path, report: Report, after_step: int = 0) -> None:
         """A log in a folder; a training that is taken up again after a step drops the lines of later ones."""
         self._training, self._folder, self._report = training, folder, report
+        self._reward = function_at(training.reward_path)
         self.steps = after_step
         _keep_until(folder / "metrics.jsonl", after_step)
         visited = _keep_until(folder / "groups.jsonl", after_step)
@@ -70,7 +74,7 @@ class TrainingLog:
     def scored(self, rows: list[dict]) -> list[float | None]:
         """The rewards of rollouts, None where there is no verdict; they are written into the rows too."""
         name = self._training.variant.reward
-        rewards = [score(REWARDS[name], rollout_of(row)) for row in rows]
+        rewards = [score(self._reward, rollout_of(row)) for row in rows]
         for row, reward in zip(rows, rewards, strict=True):
             row["rewards"] = {name: reward}
         return rewards

@@ -29,7 +29,7 @@ EXPECTED = {
     "dev_evaluation": ("training", {"checkpoint", "base_policy", "dev_tasks"}),
     "experiment_table": (
         "experiments",
-        {"experiment_spec", "dev_tasks", "baseline_evaluation", "checkpoint", "dev_evaluation"},
+        {"experiment_spec", "dev_tasks", "baseline_evaluation", "reward", "checkpoint", "dev_evaluation"},
     ),
     "selected_checkpoint": ("experiments", {"experiment_table", "experiment_plan"}),
     "heldout_evaluation": ("heldout", {"selected_checkpoint", "heldout_tasks", "base_policy", "checkpoint"}),

@@ -74,6 +74,22 @@ def test_mixed_recipes_are_refused() -> None:
         check_table(with_one(2, recipe="another"), AXES, rule())
 
 
+def test_versions_of_one_reward_are_not_ranked_together() -> None:
+    """Runs under the same name that were trained on different code are refused; different rewards have their own."""
+    with pytest.raises(FailedWork) as refusal:
+        check_table(with_one(2, reward_version="a" * 12), AXES, rule())
+
+    assert str(refusal.value) == (
+        "mixed versions of reward_v0_correctness: "
+        "informative_s1 was trained under aaaaaaaaaaaa, static_s1 under 000000000000"
+    )
+    others = [
+        {**row, "reward": "reward_v1_shaped", "reward_version": "a" * 12} if row["curriculum"] == "static" else row
+        for row in whole()
+    ]
+    assert check_table(others, AXES, rule()) == [1, 2]
+
+
 def test_a_seed_that_stands_twice_is_refused() -> None:
     """A configuration has one run a seed."""
     rows = [*whole(), run("static", 2, variant="static_again", weights="others")]

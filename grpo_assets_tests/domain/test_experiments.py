@@ -9,14 +9,16 @@ from hypothesis import strategies as st
 
 from grpo_assets.domain.experiments import check_experiment, parse, variants
 from grpo_assets.domain.mistakes import UserMistake
-from grpo_assets.domain.specs import Experiment, Policy, Recipe, Spec, Suite
+from grpo_assets.domain.specs import Experiment, GoldCase, Policy, Recipe, Spec, Suite
 from grpo_assets_tests.builders import (
     LAW,
     built_policy_dict,
     catalog,
+    declared_reward,
     experiment,
     experiment_dict,
     file_suite_dict,
+    gold_case,
     policy_dict,
     suite_dict,
     trl_experiment_dict,
@@ -34,7 +36,9 @@ AXES = st.fixed_dictionaries(
     }
 )
 ALL_KEYS = (
-    "budget, controls, evaluation, heldout, matrix, pilot, policy, recipe, seed_deviation, selection, suite, trainer"
+    "budget, controls, evaluation, heldout, matrix, on_reward_change, pilot, policy, recipe, rewards, "
+    "seed_deviation, selection, suite, "
+    "trainer"
 )
 RECIPE_KEYS = ", ".join(sorted(Recipe.model_fields))
 POLICY_KEYS = "suite, pretraining, path, revision, package, dtype"
@@ -42,6 +46,7 @@ BUILT = "suite, pretraining (may be left out)"
 HUB = "dtype, path, revision"
 TWO_SEEDS = {"seeds": [1, 2]}
 MATRIX_KEYS = "curricula, group_sizes, kl_betas, rewards, seeds"
+PATH = "module:function, as my_package.rewards:brevity"
 AT_LEAST = "greater than or equal to"
 AT_MOST = "less than or equal to"
 NOT_EMPTY = "List should have at least 1 item after validation, not 0"
@@ -142,6 +147,31 @@ def without(content: dict, *keys: str) -> dict:
             "'training' or 'final_step'",
         ),
         ({"suite": "A B"}, "suite", "'A B'", "String should match pattern '^[a-z0-9_-]{1,64}$'"),
+        # declared rewards
+        *(
+            ({"rewards": [declared_reward(path=path)]}, "rewards.0.path", repr(path), PATH)
+            for path in (
+                "own_rewards",
+                "own_rewards:",
+                ":brevity",
+                "own-rewards:brevity",
+                "own.rewards.brevity",
+                "a:b.c",
+            )
+        ),
+        ({"rewards": [declared_reward(gold=[])]}, "rewards.0.gold", "[]", NOT_EMPTY),
+        (
+            {"rewards": [declared_reward(gold=[gold_case(), gold_case(outcome="no_verdict")])]},
+            "rewards.0.gold.1.outcome",
+            "'no_verdict'",
+            "'pass' or 'fail'",
+        ),
+        (
+            {"rewards": [declared_reward(gold=[gold_case(reward=math.nan)])]},
+            "rewards.0.gold.0.reward",
+            "nan",
+            "a finite number",
+        ),
         # one value where a list is asked for, and nothing where a section is
         ({"matrix": {"seeds": 1}}, "matrix.seeds", "1", "a valid list"),
         ({"recipe": None}, "recipe", "None", "a valid dictionary or instance of Recipe"),
@@ -168,6 +198,37 @@ def test_missing_keys_are_refused(keys: tuple[str, ...], field: str, level: str)
     message = refusal_of(Experiment, without(experiment_dict(), *keys), "experiments/mini.yaml")
 
     assert message == f"experiments/mini.yaml: {field}: is missing\n  the keys of this level: {level}"
+
+
+@pytest.mark.parametrize(
+    ("reward", "field", "level"),
+    [
+        (without(declared_reward(), "gold"), "rewards.0.gold", "gold, name, path"),
+        (
+            declared_reward(gold=[without(gold_case(), "reward")]),
+            "rewards.0.gold.0.reward",
+            ", ".join(sorted(GoldCase.model_fields)),
+        ),
+    ],
+)
+def test_missing_keys_of_a_reward_are_refused(reward: dict, field: str, level: str) -> None:
+    """The keys of a level are told within lists too."""
+    message = refusal_of(Experiment, experiment_dict(rewards=[reward]), "experiments/mini.yaml")
+
+    assert message == f"experiments/mini.yaml: {field}: is missing\n  the keys of this level: {level}"
+
+
+@pytest.mark.parametrize(
+    "counts", [{"checks": 2, "checks_passed": 3}, {"checks": 2, "constant_checks": 3}, {"shown": 0, "shown_passed": 1}]
+)
+def test_a_gold_case_passes_no_more_checks_than_there_are(counts: dict) -> None:
+    """No verifier could observe it."""
+    message = refusal_of(Experiment, experiment_dict(rewards=[declared_reward(gold=[gold_case(**counts)])]), "a.yaml")
+
+    assert message.startswith("a.yaml: rewards.0.gold.0: ")
+    assert message.endswith(
+        "allowed: checks_passed and constant_checks of at most checks, shown_passed of at most shown"
+    )
 
 
 def test_all_wrong_fields_are_named_at_once() -> None:

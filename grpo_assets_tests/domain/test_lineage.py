@@ -1,5 +1,6 @@
 """The graph leaks nothing, is in order, and every setting changes the request of exactly what it can change."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -7,12 +8,15 @@ import pytest
 from grpo_assets.domain import lineage
 from grpo_assets.domain.lineage import GRAIN, Ref, ancestors, nodes, request
 from grpo_assets.domain.mistakes import UserMistake
-from grpo_assets.domain.specs import Catalog
+from grpo_assets.domain.specs import Catalog, GoldCase
 from grpo_assets_tests.builders import (
     built_policy_dict,
     catalog,
+    declared_reward,
     experiment_dict,
     file_suite_dict,
+    gold_case,
+    loaded_reward,
     policy_dict,
     suite_dict,
     trl_experiment_dict,
@@ -93,7 +97,9 @@ def test_the_graph_is_the_designed_one() -> None:
         "baseline_evaluation": {"base_policy", "dev_tasks"},
         "checkpoint": {"curriculum", "train_tasks", "reward", "base_policy"},
         "dev_evaluation": {"checkpoint", "base_policy", "dev_tasks"},
-        "experiment_table": {"experiment_spec", "dev_tasks", "baseline_evaluation", "checkpoint", "dev_evaluation"},
+        "experiment_table": {
+            *("experiment_spec", "dev_tasks", "baseline_evaluation", "reward", "checkpoint", "dev_evaluation")
+        },
         "selected_checkpoint": {"experiment_table", "experiment_plan"},
         "heldout_evaluation": {"selected_checkpoint", "heldout_tasks", "base_policy", "checkpoint"},
     }
@@ -324,15 +330,32 @@ def test_libraries_change_what_they_compute(library: str, smoke_assets: set[str]
     assert changed(trl_with(), trl_with(libraries={library: "99"})) == trl_assets
 
 
-def test_other_code_of_a_reward_changes_what_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A changed reward asks for statistics, order and training again, but never for rollouts."""
-    before = requests(smoke())
-    monkeypatch.setitem(lineage.REWARDS, "reward_v0_correctness", lineage.REWARDS["reward_v1_shaped"])
+def with_reward(version: str = "1" * 64, gold: Sequence[GoldCase] = ()) -> Catalog:
+    """A catalog whose experiment is on a reward of this version, with these gold cases."""
+    name = "reward_v0_correctness"
+    return catalog(rewards={name: loaded_reward(name, version, gold)})
 
-    after = requests(smoke())
+
+def test_other_code_of_a_reward_changes_what_is_scored() -> None:
+    """A changed reward asks for statistics, order and training again, but never for rollouts."""
+    before, after = requests(with_reward("1" * 64)), requests(with_reward("2" * 64))
 
     expected = (SCORED | {"reward"}) - {"experiment_spec"}
     assert {ref.asset for ref in before if before[ref] != after[ref]} == expected
+
+
+def test_a_gold_case_is_a_setting_of_its_reward_alone() -> None:
+    """Another case asks for the check again; what follows hangs on the identity of the reward, which is its code."""
+    settings = [nodes(with_reward(gold=gold)) for gold in ((), (GoldCase(**gold_case()),))]
+
+    assert {ref for ref in settings[0] if settings[0][ref] != settings[1][ref]} == {
+        Ref("reward", "reward_v0_correctness")
+    }
+
+
+def test_the_declaration_of_a_reward_is_no_setting_of_its_experiment() -> None:
+    """Gold cases and path stand in the YAML of the experiment, and change nothing there."""
+    assert changed(smoke(), smoke(rewards=[declared_reward()])) == set()
 
 
 @pytest.mark.parametrize("asset", GRAIN)

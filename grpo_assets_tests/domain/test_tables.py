@@ -43,6 +43,7 @@ def fresh(facts: dict[str, Any], weights: str = "1" * 64, **settings: Any) -> di
     manifest = {
         "facts": facts,
         "fingerprint": "f" * 64,
+        "inputs": {"curriculum c": "c" * 64, "reward reward_v0_correctness": "0123456789abcdef" * 4},
         "settings": {"recipe": {"steps": 4}, "variant": dict(AXES), **settings},
         "files": {"policy.json": {"sha256": weights}, "metrics.jsonl": {"sha256": facts_hash(facts)}},
     }
@@ -81,6 +82,7 @@ def test_row_of_a_complete_variant() -> None:
         "kl_to_base": 0.02,
         "last_reward_mean": 0.5,
         "checkpoint": "f" * 64,
+        "reward_version": "0123456789ab",
         "groups": 20,
         "informative_groups": 15,
         "predicted_informative_groups": 14.0,

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,51 @@ def test_an_input_rebuilt_with_the_same_content_changes_nothing_downstream(proje
     assert before is not None
     assert after["fingerprint"] == before["fingerprint"]
     assert after["request"] != before["request"]
+
+
+def changed_in(project: Project, ref: Ref, **settings: object) -> Project:
+    """The project with other settings of one artifact."""
+    node = project.graph[ref]
+    return replace(project, graph={**project.graph, ref: replace(node, settings={**node.settings, **settings})})
+
+
+def test_a_body_is_given_what_differs_in_one_setting_alone(project: Project) -> None:
+    """The files of the intact artifact that is there, if nothing else changed; else nothing."""
+    made = make(project, TASKS, body("old"))
+    found: dict[str, Path | None] = {}
+
+    def looks(inputs: Inputs, draft: Draft) -> None:
+        found["suite"], found["source"] = draft.same_but_for("suite"), draft.same_but_for("source")
+        raise FailedWork
+
+    with pytest.raises(FailedWork):
+        make(changed_in(project, TASKS, suite="another"), TASKS, looks)
+    assert found == {"suite": Path(made.path), "source": None}
+
+    with pytest.raises(FailedWork):
+        make(changed_in(project, TASKS, suite="another", code=99), TASKS, looks)
+    assert found == {"suite": None, "source": None}
+
+    Path(made.path, "file.txt").write_text("OLD")
+    with pytest.raises(FailedWork):
+        make(changed_in(project, TASKS, suite="another"), TASKS, looks)
+    assert found == {"suite": None, "source": None}
+
+
+def test_where_nothing_was_made_or_an_input_changed_nothing_is_given(project: Project) -> None:
+    """What stands on other inputs is no start for what is asked now."""
+    found = []
+
+    def looks(inputs: Inputs, draft: Draft) -> None:
+        found.append(draft.same_but_for("suite"))
+
+    make(project, TASKS, looks)
+    make(project, TRAIN, body())
+    again = changed_in(project, TASKS, suite="another")
+    make(again, TASKS, body("other"))
+    make(again, TRAIN, looks)
+
+    assert found == [None, None]
 
 
 def test_a_body_reads_declared_inputs_only(project: Project) -> None:

@@ -1,14 +1,18 @@
 """Verdicts are repeated where a wrong one would show, and one that does not hold is no verdict."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
-from grpo_assets.domain.rollouts import correctness, groups, is_informative
+from grpo_assets.domain.rewards import REWARDS, score
+from grpo_assets.domain.rollouts import correctness, groups, is_informative, prompt_statistics, rollout_of
+from grpo_assets.domain.schemas import ROLLOUTS
 from grpo_assets.domain.verdicts import Verdict
 from grpo_assets.runtime import rollouts
-from grpo_assets.runtime.rollouts import verified_again
-from grpo_assets_tests.builders import group_rows, task_row
+from grpo_assets.runtime.rollouts import rescored, verified_again, verified_anew
+from grpo_assets.runtime.store import read_table, write_table
+from grpo_assets_tests.builders import group_rows, rollout_row, task_row
 
 TASKS = [task_row(name, verification="tests") for name in ("mixed", "right")] + [task_row("text")]
 
@@ -65,3 +69,38 @@ def test_a_missing_second_verdict_is_no_flip(monkeypatch: pytest.MonkeyPatch) ->
 
     assert again == rows
     assert not any(repeat.flipped for repeat in repeats)
+
+
+def test_stored_completions_get_the_verdicts_of_now() -> None:
+    """Nothing but the verdict is new, and one that had been taken back is given again."""
+    kept = {"kl_to_base": 0.25, "token_count": 9, "prompt_tokens": 3}
+    stored = [
+        rollout_row(completion="210", outcome="no_verdict", reason="flipped", **kept),
+        rollout_row(completion="021", index=1, outcome="pass", **kept),
+    ]
+
+    rows = verified_anew(stored, [task_row()])
+
+    assert [(row["outcome"], row["reason"]) for row in rows] == [("pass", "exact_match"), ("fail", "wrong_answer")]
+    verdict = set(Verdict.__dataclass_fields__)
+    for row, before in zip(rows, stored, strict=True):
+        assert {k: v for k, v in row.items() if k not in verdict} == {
+            k: v for k, v in before.items() if k not in verdict
+        }
+
+
+@pytest.mark.parametrize("at_a_time", [1, 3, 10_000])
+def test_rescored_rollouts_give_the_statistics_of_all_their_columns(
+    at_a_time: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Batches that end within a group, and columns that are left out, change nothing."""
+    monkeypatch.setattr(rollouts, "AT_A_TIME", at_a_time)
+    stored = group_rows("a", "pfnp", checks_passed=2) + group_rows("b", "ffnn", checks_passed=1)
+    write_table(tmp_path / "pilot_rollouts.parquet", stored, ROLLOUTS)
+
+    for reward in REWARDS.values():
+        rows, rewards = rescored(tmp_path / "pilot_rollouts.parquet", reward)
+
+        whole = read_table(tmp_path / "pilot_rollouts.parquet")
+        assert rewards == [score(reward, rollout_of(row)) for row in whole]
+        assert prompt_statistics(rows, rewards) == prompt_statistics(whole, rewards)

@@ -199,3 +199,47 @@ def test_a_manifest_that_is_none_is_damage_and_can_be_written_over(store: Store,
     with pytest.raises(DamagedArtifact, match=r"manifest\.json is not what was written there"):
         store.manifest(REF)
     assert written(store, {"a.txt": "one"}) == manifest == store.manifest(REF)
+
+
+VARIANT = Ref("checkpoint", "mini/a")
+
+
+def commit(store: Store, fingerprint: str, text: str) -> dict:
+    """A checkpoint of one version."""
+    with store.draft(VARIANT) as draft:
+        (draft / "adapter").mkdir()
+        (draft / "adapter" / "weights").write_text(text, encoding="utf-8")
+        return store.commit(VARIANT, draft, {**MANIFEST, "fingerprint": fingerprint})
+
+
+def test_a_superseded_checkpoint_is_kept_under_its_fingerprint(store: Store) -> None:
+    """Its files and its manifest stay until they are dropped; the new one is in the variant's folder."""
+    commit(store, "first", "old")
+    commit(store, "second", "new")
+
+    kept = store.path("superseded/first")
+
+    assert {name: what for name, (what, _) in store.superseded().items()} == {"first": "checkpoint mini/a"}
+    assert store.superseded()["first"][1] > 3
+    assert store.fs.cat_file(f"{kept}/files/adapter/weights") == b"old"
+    assert store.text(VARIANT, "adapter/weights") == "new"
+    store.drop_superseded("first")
+    assert store.superseded() == {}
+
+
+def test_the_same_version_made_again_supersedes_nothing(store: Store) -> None:
+    """A damaged checkpoint that is made again has its own fingerprint, and no copy of it is kept."""
+    commit(store, "first", "old")
+    commit(store, "first", "old")
+
+    assert store.superseded() == {}
+
+
+def test_what_is_cheap_to_make_is_not_kept(store: Store) -> None:
+    """A curriculum that another one takes the place of is gone."""
+    written(store, {"a.txt": "one"})
+    with store.draft(REF) as draft:
+        (draft / "a.txt").write_text("two")
+        store.commit(REF, draft, {**MANIFEST, "fingerprint": "other"})
+
+    assert store.superseded() == {}

@@ -11,8 +11,8 @@ import trl
 from safetensors.torch import load_file
 from transformers import AutoTokenizer
 
+from grpo_assets.domain import rewards
 from grpo_assets.domain.mistakes import FailedWork, UserMistake
-from grpo_assets.domain.rewards import REWARDS
 from grpo_assets.domain.rollouts import correctness, groups, is_informative
 from grpo_assets.domain.specs import Recipe, Sampling
 from grpo_assets.domain.verdicts import Verdict
@@ -370,7 +370,7 @@ def test_a_reward_that_is_no_number_is_refused(
     def broken(rollout: object) -> object:
         return value
 
-    monkeypatch.setitem(REWARDS, "reward_v1_shaped", broken)
+    monkeypatch.setattr(rewards, "reward_v1_shaped", broken)
 
     with pytest.raises(ValueError, match=r"reward broken returned .*; a finite number is needed"):
         trained(training(tasks), quick_policy, tmp_path)
