@@ -9,6 +9,7 @@ Blocking checks need no term of their own: what fails one is not made, so its ve
 import json
 import subprocess
 import sys
+import warnings
 
 import dagster as dg
 from dagster._utils.schedules import is_valid_cron_string  # no public name
@@ -16,6 +17,9 @@ from dagster._utils.schedules import is_valid_cron_string  # no public name
 from grpo_assets.assets.partitions import PROJECT
 from grpo_assets.domain.experiments import variants
 from grpo_assets.domain.mistakes import refuse
+
+# a condition of our own runs in the code server, which Dagster calls beta; a test on a live daemon says that it works
+warnings.filterwarnings("ignore", category=dg.BetaWarning, message=".*use_user_code_server")
 
 AC = dg.AutomationCondition
 CRON = PROJECT.catalog.automation.reward_versions.cron
