@@ -67,14 +67,14 @@ def server(live: Path) -> Iterator[dg.DagsterInstance]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait(lambda: asked("{ version }"), 120, "the web server did not answer")
+        wait(lambda: asked("{ version }"), 240, "the web server did not answer")
         where = 'repositoryLocationName: "grpo_assets", repositoryName: "__repository__"'
         schedule, sensor = f'{{{where}, scheduleName: "reward_versions"}}', f'{{{where}, sensorName: "reward_changes"}}'
-        asked(f"mutation {{ startSchedule(scheduleSelector: {schedule}) {{ __typename }} }}")
-        asked(f"mutation {{ startSensor(sensorSelector: {sensor}) {{ __typename }} }}")
+        for what in (f"startSchedule(scheduleSelector: {schedule})", f"startSensor(sensorSelector: {sensor})"):
+            wait(lambda what=what: started(what), 240, f"{what} did not work")
         state = "... on Sensor { sensorState { ticks { status } } }"
         ticks = f"{{ sensorOrError(sensorSelector: {sensor}) {{ {state} }} }}"
-        wait(lambda: asked(ticks)["sensorOrError"]["sensorState"]["ticks"], 120, "the sensor did not tick")
+        wait(lambda: (said := asked(ticks)) and said["sensorOrError"]["sensorState"]["ticks"], 240, "no tick")
         with dg.DagsterInstance.from_config(str(live / "dagster_home")) as instance:
             yield instance
     finally:
@@ -91,6 +91,12 @@ def asked(query: str) -> Any:
             return json.load(response)["data"]
     except OSError:
         return None
+
+
+def started(what: str) -> bool:
+    """Whether switching something on worked; it does not until the code location is loaded."""
+    said = asked(f"mutation {{ {what} {{ __typename }} }}")
+    return bool(said) and all("Error" not in found["__typename"] for found in said.values())
 
 
 def wait(until: Callable[[], Any], seconds: float, otherwise: str) -> None:
@@ -123,7 +129,7 @@ def test_an_edited_reward_rebuilds_what_it_affects_once_and_in_order(live: Path,
     start = time.time()
     module.write_text(SEMANTIC)
     decided = ("selected_checkpoint", "live")
-    wait(lambda: decided in made_since(server, start), 420, f"no decision; made: {made_since(server, start)}")
+    wait(lambda: decided in made_since(server, start), 900, f"no decision; made: {made_since(server, start)}")
     time.sleep(40)  # what would run twice has the time to
 
     made = made_since(server, start)
