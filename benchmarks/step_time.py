@@ -104,7 +104,8 @@ def main() -> None:
     prompts = [tasks[visit % len(tasks)] for visit in range(variant.visits)]
     with tempfile.TemporaryDirectory() as base:
         build_policy(project, options.policy, Path(base))
-        training = Training(variant, policy.sampling, prompts, "base")
+        path = project.catalog.rewards[variant.reward].path
+        training = Training(variant, policy.sampling, prompts, "base", [0.5] * len(prompts), path)
         rounds = [(bare(training, Path(base)), ours(training, Path(base))) for _ in range(options.rounds)]
     theirs, own = (statistics.median(times) for times in zip(*rounds, strict=True))
     print(f"bare TRL {theirs * 1000:.1f} ms a step, grpo_assets {own * 1000:.1f} ms")  # noqa: T201
