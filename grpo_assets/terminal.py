@@ -1,6 +1,5 @@
 """What the command line prints of experiments: what is pending, progress, table, decision, held-out tests."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from rich.table import Table
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.runtime.heldout_page import heldout_lines
 from grpo_assets.runtime.project import Project
-from grpo_assets.runtime.reports import arm_lines, decision_lines, effect_lines, gain_lines, with_interval
+from grpo_assets.runtime.reports import arm_lines, decision_lines, effect_lines, gain_lines, read_json, with_interval
 from grpo_assets.runtime.survey import survey
 
 AXES = {"reward": "reward", "curriculum": "curriculum", "seed": "seed", "group_size": "G", "kl_beta": "beta"}
@@ -49,7 +48,7 @@ def print_decision(folder: Path) -> None:
     summary, decided = folder / "summary.json", folder / "selected_checkpoint.json"
     if not summary.exists() or not decided.exists():
         return
-    table, decision = _json(summary), _json(decided)
+    table, decision = read_json(summary), read_json(decided)
     console.print()
     console.print(_rich_table(table, decision))
     for line in [*gain_lines(table), *arm_lines(table), *effect_lines(table)]:
@@ -61,7 +60,7 @@ def print_decision(folder: Path) -> None:
 
 def print_heldout(folder: Path) -> None:
     """The held-out evaluation, as it stands in the experiment's folder."""
-    found = _json(folder / "heldout.json")
+    found = read_json(folder / "heldout.json")
     console.print()
     console.print(f"held-out evaluation of {found['selected']}", soft_wrap=True)
     for line in [*heldout_lines(found), f"  {_shown(folder)}"]:
@@ -128,10 +127,6 @@ def _shown_ids(ids: list[str]) -> str:
         return ""
     more = f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
     return ": " + ", ".join(ids[:SHOWN]) + more
-
-
-def _json(file: Path) -> dict:
-    return json.loads(file.read_text(encoding="utf-8"))
 
 
 def _shown(folder: Path) -> Path:

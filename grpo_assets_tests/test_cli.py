@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -467,18 +469,21 @@ def test_the_ui_shows_the_lineage_of_the_same_instance(data: Path) -> None:
     assert {"path": ["experiment_table"]} in by_name["selected_checkpoint"]["dependencyKeys"]
 
 
-def graphql(port: int, query: str) -> dict:
-    """Ask the web server; it needs a while to load the code location."""
-    import urllib.request
-
+def asked(port: int, query: str) -> Any:
+    """What the web server says; None while it does not."""
     url, body = f"http://127.0.0.1:{port}/graphql", json.dumps({"query": query}).encode()
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return json.load(response)["data"]
+    except OSError:
+        return None
+
+
+def graphql(port: int, query: str) -> dict:
+    """Ask the web server; it needs a while to load the code location."""
     for _ in range(90):
-        try:
-            with urllib.request.urlopen(request, timeout=10) as response:
-                data = json.load(response)["data"]
-        except OSError:
-            data = None
+        data = asked(port, query)
         if data and data["assetNodes"]:
             return data
         time.sleep(1)

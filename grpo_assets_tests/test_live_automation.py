@@ -1,12 +1,10 @@
 """A reward is edited while `grpo-assets ui` runs: schedule and sensor rebuild what it affects, once and in order."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ import dagster as dg
 import pytest
 import yaml
 
-from grpo_assets_tests.test_cli import environment, grpo_assets
+from grpo_assets_tests.test_cli import asked, environment, grpo_assets
 
 PORT = 24_000 + os.getpid() % 20_000
 GOLD = [{"prompt": "1=", "answer": "1", "completion": "1", "outcome": "pass", "reward": 1.0}]
@@ -67,14 +65,14 @@ def server(live: Path) -> Iterator[dg.DagsterInstance]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait(lambda: asked("{ version }"), 240, "the web server did not answer")
+        wait(lambda: asked(PORT, "{ version }"), 240, "the web server did not answer")
         where = 'repositoryLocationName: "grpo_assets", repositoryName: "__repository__"'
         schedule, sensor = f'{{{where}, scheduleName: "reward_versions"}}', f'{{{where}, sensorName: "reward_changes"}}'
         for what in (f"startSchedule(scheduleSelector: {schedule})", f"startSensor(sensorSelector: {sensor})"):
             wait(lambda what=what: started(what), 240, f"{what} did not work")
         state = "... on Sensor { sensorState { ticks { status } } }"
         ticks = f"{{ sensorOrError(sensorSelector: {sensor}) {{ {state} }} }}"
-        wait(lambda: (said := asked(ticks)) and said["sensorOrError"]["sensorState"]["ticks"], 240, "no tick")
+        wait(lambda: (said := asked(PORT, ticks)) and said["sensorOrError"]["sensorState"]["ticks"], 240, "no tick")
         with dg.DagsterInstance.from_config(str(live / "dagster_home")) as instance:
             yield instance
     finally:
@@ -82,20 +80,9 @@ def server(live: Path) -> Iterator[dg.DagsterInstance]:
         process.wait(60)
 
 
-def asked(query: str) -> Any:
-    """What the web server says; None while it does not."""
-    body = json.dumps({"query": query}).encode()
-    request = urllib.request.Request(f"http://127.0.0.1:{PORT}/graphql", body, {"Content-Type": "application/json"})
-    try:
-        with urllib.request.urlopen(request, timeout=10) as response:
-            return json.load(response)["data"]
-    except OSError:
-        return None
-
-
 def started(what: str) -> bool:
     """Whether switching something on worked; it does not until the code location is loaded."""
-    said = asked(f"mutation {{ {what} {{ __typename }} }}")
+    said = asked(PORT, f"mutation {{ {what} {{ __typename }} }}")
     return bool(said) and all("Error" not in found["__typename"] for found in said.values())
 
 

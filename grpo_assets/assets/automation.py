@@ -55,16 +55,16 @@ class Reruns(dg.AutomationCondition):
     def evaluate(self, context: dg.AutomationContext) -> dg.AutomationResult:
         """The partitions of such experiments."""
         candidates = context.candidate_subset
-        wanted = rerun_variants() & candidates.expensively_compute_partition_keys()
+        wanted = candidates.expensively_compute_partition_keys() - reported_variants()
         return dg.AutomationResult(context, candidates.compute_intersection_with_partition_keys(wanted))
 
 
-def rerun_variants() -> set[str]:
-    """The partitions of checkpoints that train again by themselves."""
+def reported_variants() -> set[str]:
+    """The partitions of checkpoints that do not train again by themselves."""
     return {
         f"{name}/{slug}"
         for name, experiment in PROJECT.catalog.experiments.items()
-        if experiment.on_reward_change == "rerun"
+        if experiment.on_reward_change == "report"
         for slug in variants(experiment)
     }
 

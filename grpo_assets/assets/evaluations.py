@@ -2,15 +2,15 @@
 
 import dagster as dg
 
-from grpo_assets.assets.resources import HEALTH_CHECK, artifact, verified
+from grpo_assets.assets.resources import HEALTH_CHECK, artifact, verdicts_anew, verified
 from grpo_assets.domain.evaluation import measure, task_rates
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.schemas import ROLLOUTS, TASK_RATES
 from grpo_assets.runtime.artifacts import Draft, Inputs
 from grpo_assets.runtime.policies import load_policy
 from grpo_assets.runtime.project import Project
-from grpo_assets.runtime.rollouts import evaluate, verified_anew
-from grpo_assets.runtime.store import read_table, write_table
+from grpo_assets.runtime.rollouts import evaluate
+from grpo_assets.runtime.store import write_table
 
 
 @artifact(
@@ -40,10 +40,8 @@ def dev_evaluation(context: dg.AssetExecutionContext, project: Project, inputs: 
 
 def _evaluate(context: dg.AssetExecutionContext, project: Project, ref: Ref, inputs: Inputs, draft: Draft) -> None:
     tasks = inputs.rows("dev_tasks")
-    if before := draft.same_but_for("verifier"):
-        context.log.info("the completions are kept; their verdicts are new")
-        said = verified_anew(read_table(before / f"{ref.asset}.parquet"), tasks)
-    else:
+    said = verdicts_anew(context, tasks, draft, f"{ref.asset}.parquet")
+    if said is None:
         spec = project.catalog.policies[inputs.key("base_policy")]
         trained = inputs.folder("checkpoint") if ref.asset == "dev_evaluation" else None
         policy = load_policy(spec, inputs.folder("base_policy"), inputs.fingerprint("base_policy"), trained)

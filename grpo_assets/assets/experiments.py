@@ -7,7 +7,7 @@ import dagster as dg
 
 from grpo_assets.assets.resources import artifact
 from grpo_assets.domain.effects import axis_effects, interactions
-from grpo_assets.domain.experiments import axes_of, axis_values, is_control, variants
+from grpo_assets.domain.experiments import axis_values, is_control, variants
 from grpo_assets.domain.scores import scores_of
 from grpo_assets.domain.specs import Experiment
 from grpo_assets.domain.tables import comparison, informative_over_random, table_row
@@ -69,4 +69,4 @@ def _arms(rows: list[dict], experiment: Experiment, trained: Mapping[str, State]
     )
     recipe = experiment.recipe
     pilot = experiment.pilot.samples_per_prompt * prompts
-    return informative_over_random(rows, axes_of(experiment), pilot, recipe.steps * recipe.rollouts_per_step)
+    return informative_over_random(rows, list(axis_values(experiment)), pilot, recipe.steps * recipe.rollouts_per_step)

@@ -1,7 +1,5 @@
 """The held-out evaluation: after the decision, once, on the record."""
 
-import json
-
 import dagster as dg
 
 from grpo_assets.assets.resources import HEALTH_CHECK, REOPEN, artifact, now, verified
@@ -15,7 +13,7 @@ from grpo_assets.runtime.heldout_page import heldout_markdown
 from grpo_assets.runtime.ledger import entries, open_heldout, opening_line, openings
 from grpo_assets.runtime.policies import load_policy
 from grpo_assets.runtime.project import Project
-from grpo_assets.runtime.reports import write_json
+from grpo_assets.runtime.reports import read_json, write_json
 from grpo_assets.runtime.rollouts import evaluate
 from grpo_assets.runtime.store import write_table
 from grpo_assets.runtime.voting import majority
@@ -34,7 +32,7 @@ Arms = dict[str, tuple[list[str], list[str]]]
 def heldout_evaluation(context: dg.AssetExecutionContext, project: Project, inputs: Inputs, draft: Draft) -> None:
     """One row a held-out rollout of the selected checkpoint, the untrained policy and the contrasts, and the tests."""
     name = context.partition_key
-    decision = json.loads((inputs.folder("selected_checkpoint") / "selected_checkpoint.json").read_text("utf-8"))
+    decision = read_json(inputs.folder("selected_checkpoint") / "selected_checkpoint.json")
     if decision["selected"] is None:
         raise FailedWork(f"{decision['outcome']}: {decision['reason']}; the held-out tasks stay closed")
     arms, void = _arms(project, name, decision["selected"], inputs)

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from grpo_assets.assets.resources import HEALTH_CHECK, artifact, verified
+from grpo_assets.assets.resources import HEALTH_CHECK, artifact, verdicts_anew, verified
 from grpo_assets.domain.informativeness import fit_prior, value_counts
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.rollouts import prompt_statistics as statistics_of
@@ -12,8 +12,8 @@ from grpo_assets.runtime.pictures import statistics_pictures
 from grpo_assets.runtime.policies import load_policy
 from grpo_assets.runtime.project import Project
 from grpo_assets.runtime.rewards import function_at
-from grpo_assets.runtime.rollouts import rescored, roll_out, verified_anew
-from grpo_assets.runtime.store import read_table, write_table
+from grpo_assets.runtime.rollouts import rescored, roll_out
+from grpo_assets.runtime.store import write_table
 
 
 @artifact(
@@ -24,10 +24,8 @@ def pilot_rollouts(context: dg.AssetExecutionContext, project: Project, inputs: 
     pilot = context.partition_key
     settings = project.graph[Ref("pilot_rollouts", pilot)].settings
     tasks = inputs.rows("train_tasks")
-    if before := draft.same_but_for("verifier"):
-        context.log.info("the completions are kept; their verdicts are new")
-        said = verified_anew(read_table(before / "pilot_rollouts.parquet"), tasks)
-    else:
+    said = verdicts_anew(context, tasks, draft, "pilot_rollouts.parquet")
+    if said is None:
         spec = project.catalog.policies[inputs.key("base_policy")]
         policy = load_policy(spec, inputs.folder("base_policy"), inputs.fingerprint("base_policy"))
         samples, seed = settings["samples_per_prompt"], f"pilot round {settings['round']}"

@@ -15,7 +15,8 @@ from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.mistakes import FailedWork, UserMistake
 from grpo_assets.runtime.artifacts import Check, Draft, FailedCheck, Inputs, Made, make
 from grpo_assets.runtime.project import Project
-from grpo_assets.runtime.rollouts import verified_again
+from grpo_assets.runtime.rollouts import verified_again, verified_anew
+from grpo_assets.runtime.store import read_table
 
 # partitioned checks work and are still called a preview; plain ones would let one bad partition block all others
 warnings.filterwarnings("ignore", category=dg.PreviewWarning)
@@ -40,6 +41,17 @@ def verified(said: Sequence[dict], tasks: Sequence[dict], draft: Draft) -> tuple
     health = verifier_health(rows, repeats)
     draft.checks["verifier_health"] = Check(not health["troubles"], health)
     return rows, health
+
+
+def verdicts_anew(
+    context: dg.AssetExecutionContext, tasks: Sequence[dict], draft: Draft, file: str
+) -> list[dict] | None:
+    """The stored completions with new verdicts, where the verifier alone has changed; None where one must sample."""
+    before = draft.same_but_for("verifier")
+    if before is None:
+        return None
+    context.log.info("the completions are kept; their verdicts are new")
+    return verified_anew(read_table(before / file), tasks)
 
 
 REOPEN = "grpo_assets/reopen"

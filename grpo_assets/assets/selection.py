@@ -1,7 +1,5 @@
 """The decision of an experiment."""
 
-import json
-
 import dagster as dg
 
 from grpo_assets.assets.resources import REOPEN, artifact, now
@@ -11,7 +9,7 @@ from grpo_assets.domain.selection import decide
 from grpo_assets.runtime.artifacts import Draft, Inputs
 from grpo_assets.runtime.ledger import record_selection
 from grpo_assets.runtime.project import Project
-from grpo_assets.runtime.reports import decision_markdown, write_json
+from grpo_assets.runtime.reports import decision_markdown, read_json, write_json
 from grpo_assets.runtime.scored import read_scores
 
 
@@ -20,8 +18,8 @@ def selected_checkpoint(context: dg.AssetExecutionContext, project: Project, inp
     """One decision: the checkpoint to keep or why none, how sure that is, and the proof that nothing leaked."""
     name = context.partition_key
     experiment = project.catalog.experiments[name]
-    table = json.loads((inputs.folder("experiment_table") / "summary.json").read_text(encoding="utf-8"))
-    plan = json.loads((inputs.folder("experiment_plan") / "plan.json").read_text(encoding="utf-8"))
+    table = read_json(inputs.folder("experiment_table") / "summary.json")
+    plan = read_json(inputs.folder("experiment_plan") / "plan.json")
     costs = {
         row["variant"]: row["trained_tokens"] if row["flops"] is None else row["flops"] for row in plan["variants"]
     }

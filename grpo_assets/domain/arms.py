@@ -39,7 +39,7 @@ def pays_after(rows: Sequence[dict], axes: Sequence[str], pilot: Mapping[str, in
     is none, and gains what the informative order has more.
     """
     baseline = "random" if any(row["curriculum"] == "random" for row in rows) else "static"
-    pairs = matched_variants(rows, axes, "informative", baseline)
+    pairs = matched_variants(rows, axes, "curriculum", "informative", baseline)
     if not pairs:
         return None
     gain = np.mean([a["expected_informative_groups"] - b["expected_informative_groups"] for a, b in pairs])
@@ -49,17 +49,18 @@ def pays_after(rows: Sequence[dict], axes: Sequence[str], pilot: Mapping[str, in
 
 
 def matched_variants(
-    rows: Sequence[Mapping[str, Any]], axes: Sequence[str], curriculum: str, other: str
+    rows: Sequence[Mapping[str, Any]], axes: Sequence[str], axis: str, value: Any, other: Any
 ) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Pairs of variants of two curricula that differ in nothing else.
+    """Pairs of variants with two values of one axis that differ in nothing else.
 
     Args:
         axes: names of all axes, each a key of the rows.
     """
+    shared = [name for name in axes if name != axis]
 
     def cell(row: Mapping[str, Any]) -> tuple:
-        return tuple(row[axis] for axis in axes if axis != "curriculum")
+        return tuple(row[name] for name in shared)
 
-    counterparts = {cell(row): row for row in rows if row["curriculum"] == other}
-    ours = [row for row in rows if row["curriculum"] == curriculum]
+    counterparts = {cell(row): row for row in rows if row[axis] == other}
+    ours = [row for row in rows if row[axis] == value]
     return [(row, counterparts[cell(row)]) for row in ours if cell(row) in counterparts]

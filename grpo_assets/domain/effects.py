@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import t
-from statsmodels.stats.multitest import multipletests
 
-from grpo_assets.domain.final_test import least_p, sign_flip_p
+from grpo_assets.domain.arms import matched_variants
+from grpo_assets.domain.final_test import holm, least_p, sign_flip_p
 from grpo_assets.domain.fingerprints import seed_of
 from grpo_assets.domain.power import EXACT_UP_TO, LEVEL
 from grpo_assets.domain.scores import Floats
@@ -33,24 +33,17 @@ def axis_effects(rows: Sequence[Row], axes: Mapping[str, Sequence]) -> list[dict
         rows with `axis`, `value`, `against`, `pairs`, `effect` (mean difference in dev pass rate), `p` (sign-flip, two
         sided), `p_holm` (over all rows), `interval` (95%), and `reason` where there is no interval.
     """
-    cells = {tuple(row[name] for name in axes): row for row in rows if row["status"] == "complete"}
+    complete = [row for row in rows if row["status"] == "complete"]
     found = []
-    for place, (axis, (first, *others)) in enumerate(axes.items()):
-        counterparts = [cell for cell in cells if cell[place] == first]
+    for axis, (first, *others) in axes.items():
+        having = {value: [row for row in complete if row[axis] == value] for value in (first, *others)}
         for value in others if axis != "seed" else []:
-            pairs = [
-                (cells[cell], cells[other])
-                for cell in counterparts
-                if (other := (*cell[:place], value, *cell[place + 1 :])) in cells
-            ]
-            if pairs:
+            if pairs := matched_variants([*having[first], *having[value]], list(axes), axis, first, value):
                 differences = np.array([theirs["dev_pass_rate"] - ours["dev_pass_rate"] for ours, theirs in pairs])
                 named = {"axis": axis, "value": value, "against": first, "pairs": len(pairs)}
                 found.append({**named, "effect": float(differences.mean()), **_tested(differences, f"{axis} {value}")})
-    if found:
-        adjusted = multipletests([row["p"] for row in found], method="holm")[1]
-        found = [{**row, "p_holm": float(p)} for row, p in zip(found, adjusted, strict=True)]
-    return found
+    adjusted = holm({str(place): row["p"] for place, row in enumerate(found)})
+    return [{**row, "p_holm": p} for row, p in zip(found, adjusted.values(), strict=True)]
 
 
 def _tested(differences: Floats, name: str) -> dict[str, Any]:

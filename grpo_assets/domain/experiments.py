@@ -76,11 +76,6 @@ def recipe_axes(experiment: Experiment) -> dict[str, list]:
     return dict(sorted((experiment.matrix.model_extra or {}).items()))
 
 
-def axes_of(experiment: Experiment) -> list[str]:
-    """The names under which a variant has its value on each axis, see `Variant.axes`."""
-    return [*(name for name in Variant.model_fields if name not in ("recipe", "own")), *recipe_axes(experiment)]
-
-
 def axis_values(experiment: Experiment) -> dict[str, list]:
     """The values on each axis by the name that variants have it under, controls included."""
     matrix = experiment.matrix

@@ -87,6 +87,11 @@ def request(node: Node, input_fingerprints: Mapping[Ref, str]) -> str:
     return fingerprint({"asset": node.ref.asset, "settings": node.settings, "inputs": inputs})
 
 
+def by_content(ref: Ref, content: str) -> str:
+    """The fingerprint of an artifact whose identity is what is in it, not what was asked for."""
+    return fingerprint([ref.asset, content])
+
+
 def nodes(catalog: Catalog) -> dict[Ref, Node]:
     """All artifacts of a catalog, each after its inputs."""
     found: dict[Ref, Node] = {}

@@ -20,7 +20,7 @@ from grpo_assets.domain.costs import (
     seconds_by_measurement,
 )
 from grpo_assets.domain.curriculum import SEEDED, curriculum
-from grpo_assets.domain.experiments import Variant, axes_of, is_control, variants
+from grpo_assets.domain.experiments import Variant, axis_values, is_control, variants
 from grpo_assets.domain.informativeness import Expected, Prior, expected_groups, fit_prior, value_counts
 from grpo_assets.domain.power import power_of
 from grpo_assets.domain.specs import Experiment
@@ -93,7 +93,10 @@ def plan(experiment: Experiment, statistics: Mapping[str, Sequence[dict]], aroun
     content = {
         "variants": rows,
         "arms": arms_of(rows, pilot, experiment),
-        "totals": {**_totals(rows, pilot), "pilot_pays_after": pays_after(placed, axes_of(experiment), pilot)},
+        "totals": {
+            **_totals(rows, pilot),
+            "pilot_pays_after": pays_after(placed, list(axis_values(experiment)), pilot),
+        },
         "power": power_of(experiment, statistics, around.sizes, around.seed_deviation),
     }
     return {**content, "budget": budget_of(rows, pilot, experiment)}

@@ -11,6 +11,7 @@ from grpo_assets.domain.eligibility import Row, check_table, eligible
 from grpo_assets.domain.fingerprints import seed_of
 from grpo_assets.domain.mistakes import FailedWork
 from grpo_assets.domain.optimism import bias_corrected, shrunken
+from grpo_assets.domain.power import LEVEL
 from grpo_assets.domain.scores import Floats, Scores, clustered_variance
 from grpo_assets.domain.specs import Selection
 
@@ -24,7 +25,6 @@ RULE = {
     "checkpoint": "highest dev pass rate of the configuration's seeds, then lower KL to the base policy",
     "better_than_untrained": "one-sided 5%, Student's t, Bonferroni over the configurations",
 }
-LEVEL = 0.05
 RUN = (
     *("variant", "seed", "checkpoint", "dev_pass_rate", "dev_pass_rate_interval", "kl_to_base"),
     *("informative_prompts_training", "informative_prompts_final_step"),

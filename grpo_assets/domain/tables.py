@@ -90,7 +90,7 @@ def informative_over_random(
         pilot_rollouts, rollouts: of the pilot, and of one variant.
     """
     realised = [row for row in rows if row["status"] == "complete" and row["informative_groups"]]
-    pairs = matched_variants(realised, axes, "informative", "random")
+    pairs = matched_variants(realised, axes, "curriculum", "informative", "random")
     if not pairs:
         return None
     logs = np.log([ours["informative_groups"] / control["informative_groups"] for ours, control in pairs])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from grpo_assets.domain.fingerprints import fingerprint
-from grpo_assets.domain.lineage import Node, Ref, request
+from grpo_assets.domain.lineage import Node, Ref, by_content, request
 from grpo_assets.domain.mistakes import FailedWork, UserMistake
 from grpo_assets.runtime.hardware import kind_of_hardware
 from grpo_assets.runtime.project import Project
@@ -154,7 +154,7 @@ def _manifest(
         "asset": node.ref.asset,
         "partition": node.ref.key,
         "request": asked,
-        "fingerprint": fingerprint([node.ref.asset, draft.content]) if draft.content else asked,
+        "fingerprint": by_content(node.ref, draft.content) if draft.content else asked,
         "inputs": {str(ref): value for ref, value in fingerprints.items()},
         "settings": node.settings,
         "declared": dict(node.declared),

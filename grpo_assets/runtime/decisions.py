@@ -1,12 +1,12 @@
 """Decisions that are in the store, and what compares them."""
 
-import json
 from typing import Any
 
 from grpo_assets.domain.champion import compared
 from grpo_assets.domain.lineage import Ref
 from grpo_assets.domain.mistakes import UserMistake, refuse
 from grpo_assets.runtime.project import Project
+from grpo_assets.runtime.reports import read_json
 from grpo_assets.runtime.scored import read_scores
 from grpo_assets.runtime.survey import survey
 
@@ -24,7 +24,7 @@ def current_decision(project: Project, experiment: str) -> dict[str, Any]:
             f"{experiment}: its decision is {state.condition}: {state.reason}\n"
             f"  make it first: grpo-assets run {experiment}"
         )
-    return json.loads((project.store.local_folder(ref, state.manifest) / "selected_checkpoint.json").read_text("utf-8"))
+    return read_json(project.store.local_folder(ref, state.manifest) / "selected_checkpoint.json")
 
 
 def compare(project: Project, champion: str, challenger: str) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def compare(project: Project, champion: str, challenger: str) -> dict[str, Any]:
         if decision["selected"] is None:
             raise UserMistake(f"{name}: {decision['outcome']}: {decision['reason']}\n  allowed: one that selected")
         table = Ref("experiment_table", name)
-        manifest = survey(project, [table])[table].manifest
-        assert manifest is not None
+        manifest = project.store.manifest(table)
+        assert manifest is not None  # a current decision has a current table
         found.append((decision, read_scores(project.store.local_folder(table, manifest))))
     return compared(*found[0], *found[1])

@@ -16,6 +16,7 @@ from grpo_assets.domain.planning import plan
 from grpo_assets.runtime.calibration import circumstances, seconds_of
 from grpo_assets.runtime.hardware import kind_of_hardware
 from grpo_assets.runtime.project import Project
+from grpo_assets.runtime.reports import read_json
 from grpo_assets.runtime.store import read_table
 from grpo_assets.runtime.training import Training, train
 
@@ -118,7 +119,7 @@ def _actual(project: Project, name: str, statistics: Mapping[str, Sequence[dict]
     ref = Ref("experiment_plan", name)
     manifest = project.store.manifest(ref)
     assert manifest is not None
-    stored = json.loads((project.store.local_folder(ref, manifest) / "plan.json").read_text(encoding="utf-8"))
+    stored = read_json(project.store.local_folder(ref, manifest) / "plan.json")
     planned = {row["variant"]: row for row in stored["variants"]}
     forecasts = {reward: forecast_of(rows) for reward, rows in statistics.items()}
     found = []

@@ -14,6 +14,11 @@ def write_json(file: Path, content: dict) -> None:
     file.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
+def read_json(file: Path) -> dict:
+    """What `write_json` wrote."""
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
 def table_markdown(table: dict) -> str:
     """The experiment table as a page; it holds no time, so that two runs give the same bytes."""
     baseline = table["baseline"]

@@ -1,15 +1,14 @@
 """What a change of a reward means: for stored pilots, for the variants that would train again, and what that costs."""
 
-import json
 from typing import Any
 
 from grpo_assets.domain.experiments import variants
-from grpo_assets.domain.fingerprints import fingerprint
-from grpo_assets.domain.lineage import Ref, pilot_key, scoring_key
+from grpo_assets.domain.lineage import Ref, by_content, pilot_key, scoring_key
 from grpo_assets.domain.mistakes import UserMistake, listed, refuse
 from grpo_assets.domain.reward_diff import statistics_diff
 from grpo_assets.domain.rollouts import prompt_statistics
 from grpo_assets.runtime.project import Project
+from grpo_assets.runtime.reports import read_json
 from grpo_assets.runtime.rollouts import rescored
 from grpo_assets.runtime.store import read_table
 
@@ -76,7 +75,7 @@ def _retrained(project: Project, name: str, old: str, new: str) -> list[dict[str
     manifest = project.store.manifest(ref)
     planned: dict[str, Any] = {}
     if manifest:
-        content = json.loads((project.store.local_folder(ref, manifest) / "plan.json").read_text(encoding="utf-8"))
+        content = read_json(project.store.local_folder(ref, manifest) / "plan.json")
         planned = {row["variant"]: row for row in content["variants"]}
     reward = old.removesuffix(STORED)
     found = []
@@ -94,5 +93,5 @@ def _changes(project: Project, checkpoint: dict, old: str, new: str) -> bool:
     if old.removesuffix(STORED) != new.removesuffix(STORED):
         return True
     name = new.removesuffix(STORED)
-    version = fingerprint(["reward", project.catalog.rewards[name].version])
-    return checkpoint["inputs"][f"reward {name}"] != version
+    ref = Ref("reward", name)
+    return checkpoint["inputs"][str(ref)] != by_content(ref, project.catalog.rewards[name].version)
